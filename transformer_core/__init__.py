@@ -1,0 +1,1 @@
+"""The Transformer of "Attention Is All You Need", its training, and the inspection of its attention."""

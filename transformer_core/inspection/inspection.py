@@ -1,0 +1,96 @@
+"""One text seen by one model: the value that every view and every export draws from."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_core.inspection.trace import AttentionCall
+
+
+@dataclass(frozen=True)
+class AttentionStack:
+    """The attention of all layers of one stack for one text, with the tokens of both axes.
+
+    Raises:
+        ValueError: the tokens do not fit the recorded calls.
+    """
+
+    name: str
+    """Which stack: "encoder", "decoder", "cross" or "self"."""
+    calls: tuple[AttentionCall, ...]
+    """One attention call for each layer, with a batch of one text."""
+    query_tokens: tuple[str, ...]
+    """Labels of the rows."""
+    key_tokens: tuple[str, ...]
+    """Labels of the columns."""
+    query_label: str
+    """What the rows are, say "German"."""
+    key_label: str
+    """What the columns are, say "English"."""
+
+    def __post_init__(self) -> None:
+        expected = (1, len(self.query_tokens), len(self.key_tokens))
+        for call in self.calls:
+            found = (call.query.size(0), call.num_queries, call.num_keys)
+            if found != expected:
+                raise ValueError(
+                    f"{call.name!r} recorded (texts, queries, keys) = {found}, but the tokens of the stack "
+                    f"{self.name!r} make {expected}"
+                )
+
+    def __len__(self) -> int:
+        """Number of layers."""
+        return len(self.calls)
+
+    def __getitem__(self, layer: int) -> AttentionCall:
+        if not 0 <= layer < len(self.calls):
+            raise IndexError(f"layer {layer} does not exist: the stack {self.name!r} has {len(self.calls)} layers")
+        return self.calls[layer]
+
+    def num_heads(self, layer: int) -> int:
+        """Number of heads of a layer."""
+        return self[layer].num_heads
+
+    def weights(
+        self, layer: int, head: int | None = None
+    ) -> Float[Tensor, "query key"] | Float[Tensor, "head query key"]:
+        """The weights of one head, (query, key), or of all heads of a layer, (head, query, key).
+
+        Raises:
+            IndexError: a layer or a head that the model does not have.
+        """
+        return self[layer].weights(head)[0]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the numbers come from."""
+
+    model: str
+    weights_hash: str
+    """The first 12 hex digits of the SHA-256 of the model's weights file."""
+    device: str
+    dtype: str
+    torch_version: str
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a model answered to a text, and the attention of all its heads on the way."""
+
+    text: str
+    """The text as it was typed."""
+    answer: str
+    """What the model made of it, for a translator the translation."""
+    stacks: dict[str, AttentionStack]
+    """By name."""
+    provenance: Provenance
+    seconds: float
+    """Time the model took: answering and recording."""
+    notes: tuple[str, ...]
+    """What a reader has to know about this result, as plain sentences."""
+    certificate: float
+    """Largest |A V - kernel's output| over the checked rows of all heads, relative to max |V|."""
+    row_sum_error: float
+    """Largest |row sum - 1| over all rows that attend to something."""

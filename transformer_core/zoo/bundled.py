@@ -1,0 +1,209 @@
+"""The models in pretrained/: translators that this project trained."""
+
+import hashlib
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from transformer_core.inspection import AttentionStack, Inspection, Provenance, record
+from transformer_core.model import TransformerConfig
+from transformer_core.text.generation import MAX_EXTRA_TOKENS
+from transformer_core.text.translator import Translator
+from transformer_core.zoo.interface import DecodingOptions, DeviceMemoryError, InputError
+
+PRETRAINED = Path(__file__).resolve().parents[2] / "pretrained"
+"""The folder with one folder for each model."""
+
+
+def available() -> list[str]:
+    """Names of the bundled models, in alphabetical order."""
+    return sorted(config.parent.name for config in PRETRAINED.glob("*/config.json"))
+
+
+def load(name: str, device: str = "auto") -> "InspectableTranslator":
+    """Load a bundled model.
+
+    Args:
+        name: one of `available()`.
+        device: "auto", "cuda", "mps" or "cpu".
+
+    Raises:
+        InputError: there is no such model.
+        ValueError: the model's files are damaged, or this machine has no such device.
+        FileNotFoundError: one of the model's files is missing.
+        DeviceMemoryError: the model does not fit into the GPU's memory.
+    """
+    names = available()
+    # A name may come from a link, so it is compared with what is there and never joined to a path before.
+    if name not in names:
+        there_is = f"There are: {', '.join(names)}." if names else f"There are none in {PRETRAINED}."
+        raise InputError(f"There is no bundled model called {name!a}. {there_is}")
+    folder = PRETRAINED / name
+    with _device_memory():
+        translator = Translator.load(folder, device)
+    return InspectableTranslator(name, translator, _short_hash(folder / "model.safetensors"))
+
+
+class InspectableTranslator:
+    """A translator whose attention can be inspected (an `InspectableModel`)."""
+
+    family = "translator"
+
+    def __init__(self, name: str, translator: Translator, weights_hash: str) -> None:
+        self.name = name
+        self.translator = translator
+        self.weights_hash = weights_hash
+
+    @property
+    def config(self) -> TransformerConfig:
+        return self.translator.model.config
+
+    @property
+    def device(self) -> torch.device:
+        return self.translator.model.embedding.tokens.weight.device
+
+    @property
+    def num_parameters(self) -> int:
+        """Trained numbers; the matrix that source, target and output share counts once."""
+        return sum(parameter.numel() for parameter in self.translator.model.parameters())
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest text in tokens; the end token comes on top."""
+        return self.translator.max_source_tokens - 1
+
+    def inspect(self, text: str, options: DecodingOptions = DecodingOptions()) -> Inspection:  # noqa: B008
+        """Translate a text, then record one forward pass over the text and its whole translation.
+
+        The stacks are "encoder" (source tokens among themselves), "decoder" (the decoder's input, which is the begin
+        token and the translation, among themselves) and "cross" (from the decoder's input to the source tokens).
+
+        Raises:
+            InputError: the text is blank, too long or unreadable.
+            DeviceMemoryError: too little memory on a GPU.
+        """
+        started = time.perf_counter()
+        source = self._read(text)
+        with _device_memory(), torch.inference_mode():
+            (target,) = self.translator.generate([source], options.beam_size, options.length_penalty)
+            # What the decoder reads while it writes this target. The last token of one that fills all positions is
+            # written, but never read.
+            target_input = [self.translator.tokenizer.bos_id, *target][: self.config.max_length]
+            with record(self.translator.model) as trace:
+                self.translator.model.hidden(self._batch(source), self._batch(target_input))
+            # On the CPU they are exact, and a GPU's memory does not fill up with what people look at.
+            calls = [call.to("cpu") for call in trace]
+        seconds = time.perf_counter() - started
+
+        pieces = self.translator.tokenizer.pieces
+        source_axis = tuple(pieces(source)), self.translator.source_language
+        target_axis = tuple(pieces(target_input)), self.translator.target_language
+        axes = {
+            "encoder": (source_axis, source_axis),
+            "decoder": (target_axis, target_axis),
+            "cross": (target_axis, source_axis),
+        }
+        stacks = {
+            name: AttentionStack(
+                name=name,
+                calls=tuple(call for call in calls if call.kind == name),
+                query_tokens=query_tokens,
+                key_tokens=key_tokens,
+                query_label=query_label,
+                key_label=key_label,
+            )
+            for name, ((query_tokens, query_label), (key_tokens, key_label)) in axes.items()
+        }
+        return Inspection(
+            text=text,
+            answer=self.translator.tokenizer.decode(target),
+            stacks=stacks,
+            provenance=self._provenance(),
+            seconds=seconds,
+            notes=self._notes(source, target),
+            certificate=_largest([call.certificate() for call in calls]),
+            row_sum_error=_largest([call.row_sum_error() for call in calls]),
+        )
+
+    def _read(self, text: str) -> list[int]:
+        """The text's token ids, or an InputError that says what is wrong with it."""
+        if not text.strip():
+            raise InputError("There is no text yet. Type a sentence, or choose an example.")
+        for position, character in enumerate(text, start=1):
+            if "\ud800" <= character <= "\udfff":
+                raise InputError(
+                    f"Character {position:,} of the text is only half of a character (a lone surrogate, "
+                    f"U+{ord(character):04X}), which no model can read. Delete it or type it again."
+                )
+        source = self.translator.source_ids(text)
+        length = len(source) - 1
+        if length == 0:
+            raise InputError(
+                "The text holds only invisible characters, of which this model reads none. Type a sentence."
+            )
+        if length > self.max_tokens:
+            excess = length - self.max_tokens
+            characters = -(-len(text) * excess // length)
+            raise InputError(
+                f"This text is {length:,} tokens long; this model reads at most {self.max_tokens:,}. "
+                f"Shorten it by {excess:,} tokens, which is about {characters:,} of its {len(text):,} characters."
+            )
+        return source
+
+    def _notes(self, source: Sequence[int], target: Sequence[int]) -> tuple[str, ...]:
+        tokenizer = self.translator.tokenizer
+        notes = []
+        spelled = sum(re.fullmatch("<0x[0-9A-F]{2}>", piece) is not None for piece in tokenizer.pieces(source))
+        if spelled:
+            notes.append(
+                f"{spelled:,} of the {len(source):,} source tokens are single bytes, written like <0xF0>: they spell "
+                "characters that this model's vocabulary lacks."
+            )
+        unknown = list(source).count(tokenizer.unk_id)
+        if unknown:
+            notes.append(f"{unknown:,} of the {len(source):,} source tokens are unknown to this model (<unk>).")
+        if not target:
+            notes.append("The translation is empty: the model ended it at once.")
+        # Only an answer that never ended grows as long as the search lets it.
+        if len(target) >= min(len(source) + MAX_EXTRA_TOKENS, self.config.max_length):
+            notes.append(f"The translation did not end by itself; it was cut at {len(target):,} tokens.")
+        return tuple(notes)
+
+    def _batch(self, ids: Sequence[int]) -> torch.Tensor:
+        return torch.tensor([ids], device=self.device)
+
+    def _provenance(self) -> Provenance:
+        return Provenance(
+            model=self.name,
+            weights_hash=self.weights_hash,
+            device=str(self.device),
+            dtype=str(self.translator.model.embedding.tokens.weight.dtype).removeprefix("torch."),
+            torch_version=torch.__version__,
+        )
+
+
+@contextmanager
+def _device_memory() -> Iterator[None]:
+    """Turn a GPU's out-of-memory error into one that says what to do."""
+    try:
+        yield
+    except RuntimeError as error:  # torch.OutOfMemoryError is one; Apple's MPS raises it plain
+        if "out of memory" not in str(error):
+            raise
+        raise DeviceMemoryError(
+            "The GPU has too little free memory for this. Use the CPU, shorten the text, or lower the beam size."
+        ) from error
+
+
+def _short_hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+
+
+def _largest(errors: Sequence[float | None]) -> float:
+    """The largest error; NaN if one is, which Python's max might hide."""
+    return float(torch.tensor(errors, dtype=torch.float64).max())

@@ -97,11 +97,7 @@ class MultiHeadAttention(nn.Module):
             mask = mask != 0
             if mask.dim() == 3:
                 mask = mask.unsqueeze(1)
-        with torch.autocast(queries.device.type, enabled=False):
-            if queries.device.type == "cpu":
-                # Under bfloat16 autocast the CPU kernel's backward pass is several times slower than in float32.
-                queries, keys, values = queries.float(), keys.float(), values.float()
-            heads = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+        heads = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
         return self.w_o(heads.transpose(1, 2).flatten(2))
 
     def _split_heads(self, x: Float[Tensor, "batch token d_model"]) -> Float[Tensor, "batch head token d_k"]:

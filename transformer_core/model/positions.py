@@ -49,3 +49,18 @@ def wavelengths(d_model: int) -> Float[Tensor, " pair"]:
     not reached (512 dimensions end at 60,611).
     """
     return 2 * math.pi / angular_frequencies(d_model)
+
+
+def offset_dot_products(d_model: int, max_offset: int, position: int = 0) -> Float[Tensor, " offset"]:
+    """PE(p) . PE(p + k) for k = 0 ... max_offset, with p = `position`, summed in float64.
+
+    sin a sin b + cos a cos b = cos(a - b), so for an even d_model the product depends on the offset k alone, and at
+    k = 0 it is d_model / 2. With an odd d_model the last sine lacks its cosine, and its part depends on p too.
+
+    Raises:
+        ValueError: a negative max_offset or position, or d_model smaller than 1.
+    """
+    if max_offset < 0:
+        raise ValueError(f"max_offset={max_offset} must not be negative")
+    encoding = sinusoidal_encoding(max_offset + 1, d_model, start=position).double()
+    return encoding @ encoding[0]

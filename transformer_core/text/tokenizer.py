@@ -1,0 +1,98 @@
+"""Text to token ids and back: byte-pair encoding (Sennrich et al. 2016) with SentencePiece (Kudo & Richardson 2018)."""
+
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import sentencepiece
+
+
+class Tokenizer:
+    """A trained SentencePiece model.
+
+    Special tokens never come out of text: a typed "</s>" is three ordinary characters and more.
+    Characters that the vocabulary lacks become their UTF-8 bytes ("<0xF0>"), so that nothing is lost.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        """Load a SentencePiece model from its serialized bytes.
+
+        Raises:
+            ValueError: the bytes are no SentencePiece model, or it has no padding, begin or end token.
+        """
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        except RuntimeError as error:
+            raise ValueError("this is not a SentencePiece model") from error
+        self._model = model
+        self.pad_id: int = self._processor.pad_id()
+        self.unk_id: int = self._processor.unk_id()
+        self.bos_id: int = self._processor.bos_id()
+        self.eos_id: int = self._processor.eos_id()
+        if min(self.pad_id, self.bos_id, self.eos_id) < 0:
+            raise ValueError("this SentencePiece model lacks a padding, a begin or an end token")
+
+    @classmethod
+    def train(cls, sentences: Iterable[str], vocab_size: int) -> "Tokenizer":
+        """Learn a byte-pair vocabulary of at most `vocab_size` pieces from sentences of all languages together (5.1).
+
+        Raises:
+            ValueError: too few sentences, or a vocabulary too small to hold their characters.
+        """
+        buffer = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=iter(sentences),
+                model_writer=buffer,
+                vocab_size=vocab_size,
+                model_type="bpe",
+                # The rarest characters are spelled in bytes; that also teaches the model what bytes are.
+                character_coverage=0.9999,
+                byte_fallback=True,
+                hard_vocab_limit=False,
+                pad_id=0,
+                unk_id=1,
+                bos_id=2,
+                eos_id=3,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise ValueError(f"SentencePiece cannot learn {vocab_size} pieces from this text: {error}") from error
+        return cls(buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> "Tokenizer":
+        """Read a SentencePiece model file.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            ValueError: it is no usable SentencePiece model.
+        """
+        try:
+            return cls(Path(path).read_bytes())
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    def save(self, path: Path) -> None:
+        """Write the SentencePiece model file."""
+        Path(path).write_bytes(self._model)
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of pieces, special tokens and bytes included."""
+        return self._processor.get_piece_size()
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of a text, without special tokens.
+
+        Lone surrogates, which no UTF-8 file can hold, become "?".
+        """
+        return self._processor.encode(text.encode("utf-8", "replace").decode())
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of token ids; special tokens leave no trace in it."""
+        return self._processor.decode(list(ids))
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """Every token as SentencePiece writes it: "▁" marks a space before the piece."""
+        return [self._processor.id_to_piece(int(index)) for index in ids]

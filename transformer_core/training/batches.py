@@ -1,0 +1,90 @@
+"""Batches of about the same number of tokens, of sentences of about the same length (section 5.1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from transformer_core.text.generation import pad_batch
+from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.training.data import Pair
+
+
+@dataclass(frozen=True)
+class Example:
+    """A pair as token ids: the source with its end token, the target with neither begin nor end."""
+
+    source: list[int]
+    target: list[int]
+
+
+def encode_pairs(pairs: Sequence[Pair], tokenizer: Tokenizer, max_length: int) -> list[Example]:
+    """Token ids of pairs; a pair that the model is too short for is left out."""
+    sources = [[*tokenizer.encode(pair.source), tokenizer.eos_id] for pair in pairs]
+    targets = [tokenizer.encode(pair.target) for pair in pairs]
+    # The target gains one token, at its beginning or its end.
+    return [
+        Example(source, target)
+        for source, target in zip(sources, targets, strict=True)
+        if len(source) <= max_length and len(target) + 1 <= max_length
+    ]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one step reads, and what it should say."""
+
+    source_ids: Int[Tensor, "batch source"]
+    target_ids: Int[Tensor, "batch target"]
+    """Begin token and target: the decoder's input."""
+    label_ids: Int[Tensor, "batch target"]
+    """Target and end token: the decoder's output, one position earlier."""
+
+
+def plan_batches(examples: Sequence[Example], batch_tokens: int, seed: tuple[int, ...]) -> list[list[int]]:
+    """Indices of examples, batch by batch: every example once, the batches in random order.
+
+    Args:
+        batch_tokens: most tokens a batch may have on either side, padding counted. A single longer example is a
+            batch of its own.
+        seed: the same seed makes the same plan.
+    """
+    random = np.random.default_rng(seed)
+    # A little noise on the lengths mixes neighbours anew in every epoch and costs next to no padding.
+    lengths = np.array([(len(e.target) + 1, len(e.source)) for e in examples])
+    noisy = lengths + random.random(lengths.shape)
+    order = np.lexsort((noisy[:, 1], lengths[:, 0]))
+    batches: list[list[int]] = []
+    longest = 0
+    for index in order.tolist():
+        needed = max(longest, int(lengths[index].max()))
+        if batches and needed * (len(batches[-1]) + 1) <= batch_tokens:
+            batches[-1].append(index)
+            longest = needed
+        else:
+            batches.append([index])
+            longest = int(lengths[index].max())
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def make_batch(examples: Sequence[Example], tokenizer: Tokenizer) -> Batch:
+    """Pad examples to one length a side."""
+    return Batch(
+        source_ids=pad_batch([e.source for e in examples], tokenizer.pad_id),
+        target_ids=pad_batch([[tokenizer.bos_id, *e.target] for e in examples], tokenizer.pad_id),
+        label_ids=pad_batch([[*e.target, tokenizer.eos_id] for e in examples], tokenizer.pad_id),
+    )
+
+
+def own_share(batch: Batch, rank: int, world_size: int, pad_id: int) -> Batch:
+    """The rows of a batch that one of `world_size` processes works on: every world_size-th.
+
+    A process that is left without a row gets one whose labels are all padding, which counts for nothing.
+    """
+    if rank >= len(batch.source_ids):
+        return Batch(batch.source_ids[:1], batch.target_ids[:1], torch.full_like(batch.label_ids[:1], pad_id))
+    rows = slice(rank, None, world_size)
+    return Batch(batch.source_ids[rows], batch.target_ids[rows], batch.label_ids[rows])

@@ -1,0 +1,107 @@
+"""Training state on disk, in safetensors and JSON: what a run resumes from, and what is averaged at its end."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+
+
+class TrainingState:
+    """The folder `training_state/` of a run.
+
+    resume/ holds model, optimizer and progress of the latest step that was saved; step-N.safetensors
+    the weights after step N, for averaging (section 6.1).
+    """
+
+    def __init__(self, out: Path) -> None:
+        self.folder = Path(out) / "training_state"
+        self._resume = self.folder / "resume"
+
+    @property
+    def exists(self) -> bool:
+        """Is there something to resume from?"""
+        return (self._resume / "progress.json").is_file()
+
+    def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, progress: dict[str, Any]) -> None:
+        """Keep all that is needed to go on. An interruption in the middle of it leaves the previous state whole."""
+        new, old = self.folder / "resume.new", self.folder / "resume.old"
+        for leftover in (new, old):
+            shutil.rmtree(leftover, ignore_errors=True)
+        new.mkdir(parents=True)
+        safetensors.torch.save_file(_cpu(model.state_dict()), new / "model.safetensors")
+        safetensors.torch.save_file(_optimizer_tensors(model, optimizer), new / "optimizer.safetensors")
+        (new / "progress.json").write_text(json.dumps(progress, indent=2), encoding="utf-8")
+        if self._resume.exists():
+            os.replace(self._resume, old)
+        os.replace(new, self._resume)
+        shutil.rmtree(old, ignore_errors=True)
+
+    def recover(self) -> None:
+        """Undo a `save` that was interrupted between its two last steps."""
+        old = self.folder / "resume.old"
+        if not self._resume.exists() and old.exists():
+            os.replace(old, self._resume)
+
+    def load(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+        """Put model and optimizer back; returns the progress that was saved."""
+        model.load_state_dict(safetensors.torch.load_file(self._resume / "model.safetensors"))
+        tensors = safetensors.torch.load_file(self._resume / "optimizer.safetensors")
+        state: dict[int, dict[str, Tensor]] = {}
+        for index, (name, _) in enumerate(model.named_parameters()):
+            prefix = f"{name}/"
+            state[index] = {key.removeprefix(prefix): tensors[key] for key in tensors if key.startswith(prefix)}
+        optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+        return self.progress()
+
+    def progress(self) -> dict[str, Any]:
+        """The progress that was saved last."""
+        return json.loads((self._resume / "progress.json").read_text(encoding="utf-8"))
+
+    def keep_weights(self, model: nn.Module, step: int, keep: int) -> None:
+        """Write the weights after `step`, and delete all but the last `keep` such files."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        partial = self.folder / "weights.partial"
+        safetensors.torch.save_file(_cpu(model.state_dict()), partial)
+        os.replace(partial, self._weights(step))
+        for old in self._kept()[:-keep]:
+            self._weights(old).unlink()
+
+    def average(self, last: int, up_to: int) -> tuple[dict[str, Tensor], list[int]]:
+        """Mean of the weights of the `last` checkpoints up to step `up_to`, and the steps it was taken over.
+
+        Raises:
+            ValueError: no checkpoint is there.
+        """
+        steps = [step for step in self._kept() if step <= up_to][-last:]
+        if not steps:
+            raise ValueError(f"{self.folder} holds no checkpoint to average")
+        mean: dict[str, Tensor] = {}
+        for step in steps:
+            for name, tensor in safetensors.torch.load_file(self._weights(step)).items():
+                mean[name] = mean.get(name, 0) + tensor.double() / len(steps)
+        return {name: tensor.float() for name, tensor in mean.items()}, steps
+
+    def _weights(self, step: int) -> Path:
+        return self.folder / f"step-{step:08d}.safetensors"
+
+    def _kept(self) -> list[int]:
+        return sorted(int(path.stem.removeprefix("step-")) for path in self.folder.glob("step-*.safetensors"))
+
+
+def _cpu(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+
+
+def _optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    return _cpu(
+        {
+            f"{name}/{key}": value
+            for name, parameter in model.named_parameters()
+            for key, value in optimizer.state[parameter].items()
+        }
+    )

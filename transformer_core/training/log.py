@@ -1,0 +1,41 @@
+"""training.csv: the course of a training run, a row every so many steps."""
+
+import csv
+from pathlib import Path
+
+COLUMNS = (
+    "step",
+    "learning_rate",
+    "loss",
+    "tokens_per_second",
+    "seconds",
+    "validation_loss",
+    "validation_bleu",
+)
+
+
+class TrainingLog:
+    """Rows of COLUMNS, written at once, so that an interruption loses none.
+
+    loss: mean label-smoothed loss since the row before, nats a target token, with dropout.
+    tokens_per_second: source and target tokens since the row before. seconds: time spent training up to this step.
+    validation_loss: the same loss on the validation sentences, without dropout. validation_bleu: greedy decoding.
+    """
+
+    def __init__(self, path: Path, after_step: int) -> None:
+        """Open the log of a run that goes on after `after_step`; later rows, of steps to be done again, are dropped."""
+        self._path = Path(path)
+        kept = []
+        if after_step and self._path.exists():
+            with open(self._path, newline="", encoding="utf-8") as file:
+                kept = [row for row in csv.DictReader(file) if int(row["step"]) <= after_step]
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self._path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(kept)
+
+    def append(self, **values: float | str) -> None:
+        """Add a row; columns without a value stay empty."""
+        with open(self._path, "a", newline="", encoding="utf-8") as file:
+            csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n").writerow(values)

@@ -1,0 +1,307 @@
+"""The training loop: from a file of sentence pairs to a folder with a translator."""
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from tqdm import tqdm
+
+from transformer_core.model import Transformer
+from transformer_core.text import Tokenizer, Translator
+from transformer_core.training.batches import Batch, Example, encode_pairs, make_batch, own_share, plan_batches
+from transformer_core.training.checkpoint import TrainingState
+from transformer_core.training.data import Split, read_pairs, split_pairs
+from transformer_core.training.evaluation import bleu, mean_loss
+from transformer_core.training.log import TrainingLog
+from transformer_core.training.loss import label_smoothed_loss
+from transformer_core.training.model_card import write_model_card
+from transformer_core.training.options import TrainingOptions
+from transformer_core.training.processes import Processes, join_processes
+from transformer_core.training.schedule import learning_rate
+from transformer_core.training.speed import is_bfloat16_faster, keep_freed_memory, mixed_precision
+
+
+def train(options: TrainingOptions, command: str) -> None:
+    """Train, or go on training, until `options.steps`; then average, judge and write the translator.
+
+    Args:
+        command: the command line that asked for it, for the model card.
+
+    Raises:
+        ValueError: impossible options or unusable data (DataError, with the line number); the message says what to do.
+    """
+    with join_processes(options.device) as processes:
+        run = _prepare(options, processes)
+        if _train_to_the_end(run):
+            processes.wait()
+            if processes.is_first:
+                _finish(run, command)
+
+
+@dataclass
+class Progress:
+    """Where a run stands between two steps."""
+
+    step: int = 0
+    epoch: int = 0
+    next_batch: int = 0
+    seconds: float = 0.0
+    loss_sum: float = 0.0
+    """Loss since the last row of training.csv, over ..."""
+    label_tokens: float = 0.0
+    """... so many target tokens; ..."""
+    read_tokens: float = 0.0
+    """... source and target tokens read since then, in ..."""
+    row_seconds: float = 0.0
+    """... so many seconds."""
+
+
+@dataclass
+class _Run:
+    options: TrainingOptions
+    processes: Processes
+    split: Split
+    train_examples: list[Example]
+    validation_examples: list[Example]
+    translator: Translator
+    optimizer: torch.optim.Optimizer
+    state: TrainingState
+    bfloat16: bool
+    progress: Progress = field(default_factory=Progress)
+
+    @property
+    def model(self) -> Transformer:
+        return self.translator.model
+
+
+def _prepare(options: TrainingOptions, processes: Processes) -> _Run:
+    state = TrainingState(options.out)
+    if processes.is_first:
+        state.recover()
+        _check_resumable(options, state)
+    processes.wait()
+    resuming = state.exists
+
+    pairs, bad_lines = read_pairs(options.data, options.bad_lines == "skip", options.max_words)
+    if processes.is_first:
+        for line in bad_lines[:10]:
+            print(f"{options.data}, line {line.number}: {line.problem}; skipped", file=sys.stderr)
+        if len(bad_lines) > 10:
+            print(f"{len(bad_lines)} bad lines skipped in all", file=sys.stderr)
+    split = split_pairs(pairs, options.held_out, options.seed)
+
+    if processes.is_first and not resuming:
+        options.out.mkdir(parents=True, exist_ok=True)
+        sentences = (sentence for pair in split.train for sentence in pair)
+        Tokenizer.train(sentences, options.vocab_size).save(options.out / "tokenizer.model")
+    processes.wait()
+    tokenizer = Tokenizer.load(options.out / "tokenizer.model")
+
+    torch.manual_seed(options.seed)
+    model = Transformer(options.transformer_config(tokenizer.vocab_size)).to(processes.device)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    run = _Run(
+        options=options,
+        processes=processes,
+        split=split,
+        train_examples=encode_pairs(split.train, tokenizer, options.max_length),
+        validation_examples=encode_pairs(split.validation, tokenizer, options.max_length),
+        translator=Translator(model, tokenizer, options.source_language, options.target_language),
+        optimizer=optimizer,
+        state=state,
+        bfloat16=options.precision == "bfloat16"
+        or (options.precision == "auto" and is_bfloat16_faster(processes.device)),
+    )
+    if resuming:
+        saved = state.load(model, optimizer)
+        run.progress = Progress(**saved["progress"])
+        run.bfloat16 = saved["bfloat16"]
+    if processes.is_first:
+        parameters = sum(parameter.numel() for parameter in model.parameters())
+        print(
+            f"{len(split.train):,} training, {len(split.validation):,} validation and {len(split.test):,} test pairs; "
+            f"{tokenizer.vocab_size:,} pieces, {parameters:,} parameters; "
+            f"{processes.world_size} x {processes.device.type}, {'bfloat16' if run.bfloat16 else 'float32'} products"
+            + (f"; going on after step {run.progress.step:,}" if resuming else ""),
+            file=sys.stderr,
+        )
+    return run
+
+
+def _check_resumable(options: TrainingOptions, state: TrainingState) -> None:
+    if state.exists:
+        saved = state.progress()["options"]
+        changed = {name: old for name, old in saved.items() if options.fixed()[name] != old}
+        if changed:
+            listed = ", ".join(f"{name} was {old}, is {options.fixed()[name]}" for name, old in changed.items())
+            raise ValueError(f"{options.out} was begun with other options ({listed}): use these, or another --out")
+    elif (options.out / "model.safetensors").exists():
+        raise ValueError(f"{options.out} already holds a model and no training to go on with: use another --out")
+
+
+def _train_to_the_end(run: _Run) -> bool:
+    """Train until the last step; False if the user stopped it before."""
+    options, processes, progress = run.options, run.processes, run.progress
+    if processes.device.type == "cpu":
+        keep_freed_memory()
+    parallel: torch.nn.Module = run.model
+    if processes.world_size > 1:
+        parallel = DistributedDataParallel(run.model)
+    log = TrainingLog(options.out / "training.csv", progress.step) if processes.is_first else None
+    bar = tqdm(total=options.steps, initial=progress.step, unit="step", disable=not processes.is_first, smoothing=0.05)
+
+    run.model.train()
+    with bar, _stop_on_signal() as stop_asked:
+        for batch in _batches(run):
+            if progress.step >= options.steps:
+                return True
+            start = time.perf_counter()
+            loss_sum, label_tokens, read_tokens, stop = _step(run, parallel, batch, stop_asked.is_set())
+            duration = time.perf_counter() - start
+            progress.loss_sum += loss_sum
+            progress.label_tokens += label_tokens
+            progress.read_tokens += read_tokens
+            progress.row_seconds += duration
+            progress.seconds += duration
+            bar.update()
+
+            step = progress.step
+            if step % options.log_every == 0 or step == options.steps:
+                _log_row(run, log, bar)
+            if processes.is_first:
+                if step % options.checkpoint_every == 0:
+                    run.state.keep_weights(run.model, step, options.average)
+                if step % options.checkpoint_every == 0 or step == options.steps or stop:
+                    _save(run)
+            if stop and step < options.steps:
+                if processes.is_first:
+                    bar.write(f"Stopped after step {step:,}; nothing is lost. The same command goes on from here.")
+                return False
+    return True
+
+
+def _batches(run: _Run) -> Iterator[Batch]:
+    """This process's batches from where the run stands, epoch after epoch; keeps `progress` up to date."""
+    options, processes, progress, tokenizer = run.options, run.processes, run.progress, run.translator.tokenizer
+    while True:
+        budget = options.batch_tokens * processes.world_size
+        plan = plan_batches(run.train_examples, budget, seed=(options.seed, progress.epoch))
+        while progress.next_batch < len(plan):
+            batch = make_batch([run.train_examples[i] for i in plan[progress.next_batch]], tokenizer)
+            yield own_share(batch, processes.rank, processes.world_size, tokenizer.pad_id)
+        progress.epoch += 1
+        progress.next_batch = 0
+
+
+def _step(run: _Run, parallel: torch.nn.Module, batch: Batch, stop: bool) -> tuple[float, float, float, bool]:
+    """One update; returns loss sum, label tokens, tokens read, and whether anyone asked to stop, over all processes."""
+    options, processes, progress = run.options, run.processes, run.progress
+    progress.step += 1
+    progress.next_batch += 1
+    pad_id = run.translator.tokenizer.pad_id
+    # Dropout depends on seed, step and process alone, so a resumed run draws what the uninterrupted one would have.
+    torch.manual_seed(int(np.random.SeedSequence([options.seed, progress.step, processes.rank]).generate_state(1)[0]))
+    source_ids, target_ids, label_ids = (
+        ids.to(processes.device) for ids in (batch.source_ids, batch.target_ids, batch.label_ids)
+    )
+    own_labels = int((label_ids != pad_id).sum())
+    own_read = int((source_ids != pad_id).sum()) + own_labels
+    label_tokens, read_tokens, stops = processes.sum(own_labels, own_read, stop)
+
+    with mixed_precision(processes.device, run.bfloat16):
+        logits = parallel(source_ids, target_ids)
+    loss = label_smoothed_loss(logits, label_ids, options.label_smoothing, pad_id)
+    # DistributedDataParallel takes the mean of the processes' gradients; what is wanted is the mean over all tokens.
+    (loss * processes.world_size / label_tokens).backward()
+    rate = learning_rate(progress.step, options.d_model, options.warmup, options.lr_scale)
+    for group in run.optimizer.param_groups:
+        group["lr"] = rate
+    run.optimizer.step()
+    run.optimizer.zero_grad()
+    (loss_sum,) = processes.sum(loss.item())
+    return loss_sum, label_tokens, read_tokens, stops > 0
+
+
+def _log_row(run: _Run, log: TrainingLog | None, bar: tqdm) -> None:
+    options, progress = run.options, run.progress
+    loss, speed = progress.loss_sum / progress.label_tokens, progress.read_tokens / progress.row_seconds
+    if log is not None:
+        row: dict[str, Any] = {
+            "step": progress.step,
+            "learning_rate": f"{learning_rate(progress.step, options.d_model, options.warmup, options.lr_scale):.6g}",
+            "loss": f"{loss:.5f}",
+            "tokens_per_second": f"{speed:.0f}",
+            "seconds": f"{progress.seconds:.1f}",
+        }
+        if progress.step % options.validate_every == 0 or progress.step == options.steps:
+            validation_loss = mean_loss(
+                run.model,
+                run.validation_examples,
+                run.translator.tokenizer,
+                options.label_smoothing,
+                options.batch_tokens,
+            )
+            score = bleu(run.translator, run.split.validation, beam_size=1, sentences=options.validation_sentences)
+            row |= {"validation_loss": f"{validation_loss:.5f}", "validation_bleu": f"{score.score:.2f}"}
+            bar.write(f"step {progress.step:,}: validation loss {validation_loss:.3f}, BLEU {score.score:.1f} (greedy)")
+        log.append(**row)
+        bar.set_postfix_str(f"loss {loss:.3f}, {speed:,.0f} tokens/s")
+    progress.loss_sum = progress.label_tokens = progress.read_tokens = progress.row_seconds = 0.0
+
+
+def _save(run: _Run) -> None:
+    progress = {"progress": vars(run.progress), "bfloat16": run.bfloat16, "options": run.options.fixed()}
+    run.state.save(run.model, run.optimizer, progress)
+
+
+@contextmanager
+def _stop_on_signal() -> Iterator[threading.Event]:
+    """Ctrl-C, or a polite kill, asks the loop to stop after the step it is in; a second one stops at once."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+    def ask(number: int, frame: Any) -> None:
+        asked.set()
+        restore()
+
+    for number in previous:
+        signal.signal(number, ask)
+    try:
+        yield asked
+    finally:
+        restore()
+
+
+def _finish(run: _Run, command: str) -> None:
+    """Average the last checkpoints, write the translator, and judge what was written."""
+    options = run.options
+    weights, steps = run.state.average(options.average, up_to=options.steps)
+    run.model.load_state_dict(weights)
+    run.model.eval()
+    run.translator.save(options.out)
+    written = Translator.load(options.out, run.processes.device.type)
+    results = {
+        "validation": bleu(written, run.split.validation, beam_size=4),
+        "test": bleu(written, run.split.test, beam_size=4),
+    }
+    write_model_card(
+        Path(options.out), written, options, run.split, results, command, run.progress.seconds, steps, run.processes
+    )
+    for name, score in results.items():
+        print(f"{name}: {score}")

@@ -1,0 +1,60 @@
+"""Training in several processes: `torchrun --nproc-per-node N -m transformer_core train ...`."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+
+from transformer_core.device import choose_device
+
+
+@dataclass(frozen=True)
+class Processes:
+    """This process's place among those that train together, and the device it works on."""
+
+    rank: int
+    world_size: int
+    device: torch.device
+
+    @property
+    def is_first(self) -> bool:
+        """The first process writes the files and shows the progress."""
+        return self.rank == 0
+
+    def sum(self, *values: float) -> list[float]:
+        """Every value added up over all processes."""
+        if self.world_size == 1:
+            return list(values)
+        total = torch.tensor(values, dtype=torch.float64, device="cpu" if self.device.type == "cpu" else self.device)
+        dist.all_reduce(total)
+        return total.tolist()
+
+    def wait(self) -> None:
+        """Go on when all processes are here."""
+        if self.world_size > 1:
+            dist.barrier()
+
+
+@contextmanager
+def join_processes(device: str) -> Iterator[Processes]:
+    """Join the processes that torchrun started, or stand alone where it started none.
+
+    Raises:
+        ValueError: a device that this machine does not have.
+    """
+    world_size = int(os.environ.get("WORLD_SIZE", "1"))
+    chosen = choose_device(device)
+    if world_size == 1:
+        yield Processes(0, 1, chosen)
+        return
+    if chosen.type == "cuda":
+        chosen = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        torch.cuda.set_device(chosen)
+    dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
+    try:
+        yield Processes(dist.get_rank(), dist.get_world_size(), chosen)
+    finally:
+        dist.destroy_process_group()

@@ -150,7 +150,7 @@ class InspectableTranslator:
             characters = -(-len(text) * excess // length)
             raise InputError(
                 f"This text is {length:,} tokens long; this model reads at most {self.max_tokens:,}. "
-                f"Shorten it by {excess:,} tokens, which is about {characters:,} of its {len(text):,} characters."
+                f"Shorten it by {excess:,} {'token' if excess == 1 else 'tokens'}, which is about {characters:,} of its {len(text):,} characters."
             )
         return source
 

@@ -1,0 +1,57 @@
+"""AttentionStack: layers, heads and tokens of one text."""
+
+import pytest
+import torch
+
+from transformer_core.inspection import AttentionStack, record
+from transformer_core.model import Transformer, TransformerConfig
+
+
+@pytest.fixture(scope="module")
+def trace():
+    config = TransformerConfig(
+        vocab_size=20, d_model=16, num_heads=2, num_encoder_layers=3, num_decoder_layers=1, d_ff=16, max_length=8
+    )
+    torch.manual_seed(0)
+    model = Transformer(config).eval()
+    with torch.no_grad(), record(model) as trace:
+        model(torch.tensor([[5, 6, 5, 3]]), torch.tensor([[2, 7, 8]]))
+    return trace
+
+
+def stack_of(trace, **changes) -> AttentionStack:
+    values = {
+        "name": "cross",
+        "calls": trace.of_kind("cross"),
+        "query_tokens": ("<s>", "a", "b"),
+        "key_tokens": ("x", "y", "x", "</s>"),
+        "query_label": "German",
+        "key_label": "English",
+    }
+    return AttentionStack(**values | changes)
+
+
+def test_layers_heads_and_weights(trace):
+    tokens = ("x", "y", "x", "</s>")
+    stack = stack_of(trace, name="encoder", calls=trace.of_kind("encoder"), query_tokens=tokens)
+    assert len(stack) == 3
+    assert [call.name for call in stack] == [f"encoder.layers.{layer}.self_attention" for layer in range(3)]
+    assert stack.num_heads(2) == 2
+    assert stack.weights(1).shape == (2, 4, 4)
+    assert torch.equal(stack.weights(1, head=1), trace[1].weights(head=1)[0])
+
+
+def test_rows_and_columns_have_their_own_tokens(trace):
+    stack = stack_of(trace)
+    assert stack.weights(0, 0).shape == (len(stack.query_tokens), len(stack.key_tokens))
+
+
+@pytest.mark.parametrize("layer", [-1, 1])
+def test_a_layer_that_does_not_exist(trace, layer):
+    with pytest.raises(IndexError, match=f"layer {layer} does not exist.*has 1 layers"):
+        stack_of(trace).weights(layer)
+
+
+def test_swapped_axes_are_refused(trace):
+    with pytest.raises(ValueError, match=r"decoder\.layers\.0\.cross_attention.*\(1, 3, 4\).*\(1, 4, 3\)"):
+        stack_of(trace, query_tokens=("x", "y", "x", "</s>"), key_tokens=("<s>", "a", "b"))

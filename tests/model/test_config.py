@@ -1,0 +1,51 @@
+import pytest
+
+from transformer_core.model import TransformerConfig
+
+
+def test_the_defaults_are_the_papers_base_model():
+    config = TransformerConfig.base()
+    assert (config.num_encoder_layers, config.num_decoder_layers, config.d_model, config.d_ff) == (6, 6, 512, 2048)
+    assert (config.num_heads, config.d_head, config.dropout, config.norm) == (8, 64, 0.1, "post")
+
+
+def test_big_is_table_3s_last_row():
+    config = TransformerConfig.big(vocab_size=32_000)
+    assert (config.d_model, config.d_ff, config.num_heads, config.d_head, config.dropout) == (1024, 4096, 16, 64, 0.3)
+    assert config.vocab_size == 32_000
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("num_heads", 7, "not divisible"),
+        ("num_heads", 0, "at least 1"),
+        ("d_model", -512, "at least 1"),
+        ("d_model", 512.0, "whole number"),
+        ("vocab_size", 0, "at least 1"),
+        ("d_ff", 0, "at least 1"),
+        ("num_encoder_layers", -1, "at least 0"),
+        ("num_decoder_layers", True, "whole number"),
+        ("max_length", 0, "at least 1"),
+        ("dropout", 1.0, "outside [0, 1)"),
+        ("dropout", -0.1, "outside [0, 1)"),
+        ("dropout", float("nan"), "outside [0, 1)"),
+        ("norm", "middle", "neither"),
+        ("pad_id", 37_000, "not in a vocabulary"),
+    ],
+)
+def test_an_impossible_value_is_named_with_its_reason(field, value, reason):
+    with pytest.raises(ValueError, match=field) as error:
+        TransformerConfig(**{field: value})
+    assert reason in str(error.value)
+    assert str(value) in str(error.value)
+
+
+def test_a_config_survives_json():
+    config = TransformerConfig.big(norm="pre")
+    assert TransformerConfig.from_dict(config.to_dict()) == config
+
+
+def test_an_unknown_field_is_refused_by_name():
+    with pytest.raises(ValueError, match="d_modle"):
+        TransformerConfig.from_dict({"d_modle": 512})

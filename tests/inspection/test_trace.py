@@ -99,6 +99,15 @@ def test_rows_of_a_causal_call_know_their_positions():
     torch.testing.assert_close(last_rows, call.weights()[:, :, 4:])
 
 
+@pytest.mark.parametrize("additive", [False, True])
+def test_some_rows_of_a_masked_call(additive):
+    query = torch.randn(2, 3, 5, 8)
+    mask = torch.ones(5, 5, dtype=torch.bool).tril() & (torch.arange(5) != 1)
+    call, _ = recorded(query, query, attn_mask=torch.zeros(5, 5).masked_fill(~mask, -math.inf) if additive else mask)
+    expected = softmax_in_double(query, query, mask)[:, 2, [4, 0]]
+    torch.testing.assert_close(call.weights(head=2, rows=[4, 0]).double(), expected, atol=1e-6, rtol=1e-5)
+
+
 @pytest.mark.parametrize("head", [-1, 3, 100])
 def test_a_head_that_does_not_exist(head):
     call, _ = recorded(torch.randn(1, 3, 4, 8), torch.randn(1, 3, 4, 8))

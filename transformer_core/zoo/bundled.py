@@ -147,10 +147,11 @@ class InspectableTranslator:
             )
         if length > self.max_tokens:
             excess = length - self.max_tokens
+            tokens = "1 token" if excess == 1 else f"{excess:,} tokens"
             characters = -(-len(text) * excess // length)
             raise InputError(
                 f"This text is {length:,} tokens long; this model reads at most {self.max_tokens:,}. "
-                f"Shorten it by {excess:,} {'token' if excess == 1 else 'tokens'}, which is about {characters:,} of its {len(text):,} characters."
+                f"Shorten it by {tokens}, which is about {characters:,} of its {len(text):,} characters."
             )
         return source
 

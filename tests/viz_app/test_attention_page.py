@@ -1,0 +1,289 @@
+"""The Attention page: what it shows is what the model computed, and no text breaks it."""
+
+import json
+import math
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from tests.viz_app.reading import TEXT, assert_calm, charts, heatmap, words
+from transformer_core.text.translator import Translator
+from transformer_core.zoo import bundled
+from viz_app.examples import EXAMPLES
+
+
+@pytest.fixture(scope="module")
+def translator(tiny_translator_folder) -> Translator:
+    return Translator.load(tiny_translator_folder, "cpu")
+
+
+def expected_weights(
+    translator: Translator, text: str, stack: str, layer: int, head: int
+) -> tuple[list[int], np.ndarray]:
+    """Target ids and weights, (query, key), from the model's own matrices: softmax(Q K^T / sqrt(d_k))."""
+    model = translator.model
+    layers = model.encoder.layers if stack == "encoder" else model.decoder.layers
+    attention = layers[layer].cross_attention if stack == "cross" else layers[layer].self_attention
+    source = translator.source_ids(text)
+    target = [translator.tokenizer.bos_id, *translator.generate([source])[0]]
+    projected = {}
+    handles = [
+        matrix.register_forward_hook(lambda module, inputs, output, name=name: projected.update({name: output[0]}))
+        for name, matrix in (("q", attention.w_q), ("k", attention.w_k))
+    ]
+    with torch.no_grad():
+        model(torch.tensor([source]), torch.tensor([target]))
+    for handle in handles:
+        handle.remove()
+    d_k = model.config.d_model // model.config.num_heads
+    part = slice(head * d_k, (head + 1) * d_k)
+    scores = projected["q"][:, part] @ projected["k"][:, part].T / math.sqrt(d_k)
+    if stack == "decoder":
+        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
+    return target, torch.softmax(scores, dim=-1).numpy()
+
+
+def show(app, text=TEXT, stack="cross", layer=1, head=1):
+    app.query_params.from_dict({"text": text, "stack": stack.title(), "layer": str(layer), "head": str(head)})
+    return app.run()
+
+
+def test_it_opens_on_a_translated_example(app):
+    app.run()
+    assert_calm(app)
+    assert app.text_input(key="text").value == EXAMPLES[0].text
+    assert app.get_by_key("example").value == EXAMPLES[0].topic
+    assert "headlight-answer" in words(app)
+    assert len(charts(app)) == 2
+
+
+def test_a_known_sentence_is_translated(app):
+    show(app)
+    assert "Die Katze sieht den Hund, weil er groß ist." in words(app)
+
+
+@pytest.mark.parametrize(
+    ("stack", "layer", "head"),
+    [("encoder", 1, 1), ("encoder", 2, 4), ("decoder", 2, 3), ("cross", 1, 2), ("cross", 2, 4)],
+)
+def test_the_heatmap_holds_the_models_weights(app, translator, stack, layer, head):
+    show(app, stack=stack, layer=layer, head=head)
+    assert_calm(app)
+    target, weights = expected_weights(translator, TEXT, stack, layer - 1, head - 1)
+    figure = heatmap(app)
+    shown = figure["data"][0]["z"]
+    assert shown.dtype == np.float32
+    np.testing.assert_allclose(shown, weights, atol=2e-6)
+    source_pieces = translator.tokenizer.pieces(translator.source_ids(TEXT))
+    target_pieces = translator.tokenizer.pieces(target)
+    rows, columns = figure["layout"]["yaxis"]["ticktext"], figure["layout"]["xaxis"]["ticktext"]
+    escaped = {"<s>": "&lt;s&gt;", "</s>": "&lt;/s&gt;"}
+    assert rows == [escaped.get(piece, piece) for piece in (source_pieces if stack == "encoder" else target_pieces)]
+    assert columns == [escaped.get(piece, piece) for piece in (target_pieces if stack == "decoder" else source_pieces)]
+
+
+def test_rows_are_queries_and_run_downwards(app):
+    show(app, stack="cross")
+    layout = heatmap(app)["layout"]
+    assert layout["yaxis2"]["title"]["text"] == "query (row): German"
+    assert layout["xaxis2"]["title"]["text"] == "key (column): English"
+    first, last = layout["yaxis"]["range"]
+    assert first > last
+
+
+def test_the_decoder_never_looks_ahead(app):
+    show(app, stack="decoder", head=2)
+    weights = heatmap(app)["data"][0]["z"]
+    assert np.all(weights[np.triu_indices_from(weights, k=1)] == 0)
+
+
+def test_the_encoder_looks_both_ways(app):
+    show(app, stack="encoder", head=2)
+    weights = heatmap(app)["data"][0]["z"]
+    assert np.all(weights[np.triu_indices_from(weights, k=1)] > 0)
+
+
+def test_repeated_words_are_columns_of_their_own(app, translator):
+    text = "the cat sees the cat"
+    show(app, text, "encoder")
+    axis = heatmap(app)["layout"]["xaxis"]
+    pieces = translator.tokenizer.pieces(translator.source_ids(text))
+    assert pieces.count("▁cat") == 2
+    assert list(axis["tickvals"]) == list(range(len(pieces)))
+    assert heatmap(app)["data"][0]["z"].shape == (len(pieces), len(pieces))
+
+
+def test_the_grid_shows_every_head_and_says_which_is_which(app, translator):
+    show(app, stack="encoder", layer=2, head=3)
+    grid = charts(app)[0]
+    markers = grid["data"][1]
+    assert [list(place) for place in markers["customdata"]] == [
+        [layer, head] for layer in range(2) for head in range(4)
+    ]
+    n = len(translator.source_ids(TEXT))
+    for (layer, head), x, y in zip(markers["customdata"], markers["x"], markers["y"], strict=True):
+        top, left = round(y - (n - 1) / 2), round(x - (n - 1) / 2)
+        thumbnail = grid["data"][0]["z"][top : top + n, left : left + n]
+        _, weights = expected_weights(translator, TEXT, "encoder", layer, head)
+        np.testing.assert_allclose(thumbnail, weights, atol=2e-6)
+    (outline,) = grid["layout"]["shapes"]
+    assert outline["x0"] < markers["x"][6] < outline["x1"] and outline["y0"] < markers["y"][6] < outline["y1"]
+
+
+def test_the_readout_names_the_strongest_pair(app, translator):
+    show(app, stack="encoder", layer=2, head=3)
+    _, weights = expected_weights(translator, TEXT, "encoder", 1, 2)
+    row, column = np.unravel_index(weights.argmax(), weights.shape)
+    readout = app.get("html")[-1].proto.body
+    assert "Encoder, layer 2, head 3." in readout
+    assert f"(row {row + 1})" in readout and f"(column {column + 1})" in readout
+    assert f"<b>{weights.max():.3f}</b>" in readout
+
+
+def test_an_example_is_one_click_away(app):
+    app.run()
+    app.get_by_key("example").set_value(EXAMPLES[2].topic).run()
+    assert_calm(app)
+    assert app.text_input(key="text").value == EXAMPLES[2].text
+    assert EXAMPLES[2].look_for in words(app)
+    app.text_input(key="text").set_value(TEXT).run()
+    assert app.get_by_key("example").value is None
+    assert EXAMPLES[2].look_for not in words(app)
+
+
+def test_the_colour_scale_changes_colours_and_no_value(app):
+    show(app)
+    before = heatmap(app)["data"][0]
+    app.get_by_key("scale").set_value("linear").run()
+    after = heatmap(app)["data"][0]
+    assert before["colorscale"] != after["colorscale"]
+    assert "square root" in before["colorbar"]["title"]["text"] and "linear" in after["colorbar"]["title"]["text"]
+    np.testing.assert_array_equal(before["z"], after["z"])
+
+
+def test_beam_size_and_length_penalty_reach_the_search(app, monkeypatch):
+    seen = []
+    original = bundled.InspectableTranslator.inspect
+
+    def inspect(self, text, options):
+        seen.append((options.beam_size, options.length_penalty))
+        return original(self, text, options)
+
+    monkeypatch.setattr(bundled.InspectableTranslator, "inspect", inspect)
+    show(app)
+    app.number_input(key="beam").set_value(1).run()
+    app.number_input(key="penalty").set_value(1.5).run()
+    assert seen == [(4, 0.6), (1, 0.6), (1, 1.5)]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\t\n"])
+def test_no_text_is_asked_for(app, text):
+    show(app)
+    app.text_input(key="text").set_value(text).run()
+    assert not app.exception
+    assert "no text" in app.error[0].value
+    # The last result belongs to another text.
+    assert not app.get("plotly_chart")
+    assert "headlight-answer" not in words(app)
+
+
+def test_too_long_a_text_is_refused_with_its_length_and_kept(app, translator):
+    text = " ".join(["cat"] * 2000)
+    show(app)
+    app.text_input(key="text").set_value(text).run()
+    assert not app.exception
+    message = app.error[0].value
+    assert f"{len(translator.source_ids(text)) - 1:,}" in message.replace("\\", "")
+    assert str(translator.max_source_tokens - 1) in message
+    assert app.text_input(key="text").value == text
+    app.text_input(key="text").set_value(TEXT).run()
+    assert_calm(app)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cat",
+        ".",
+        "🙂🙃👩‍👩‍👧",
+        "<script>alert(1)</script>",
+        "<b>cat</b> <img src=x onerror=alert(1)>",
+        "**cat** $x^2$ :red[dog] [link](http://x) `code`",
+        "שלום עולם",
+        "\u202eabc\u202c",
+        "这是一只猫",
+        "ÅÄÖ ﷽ 𝔘𝔫𝔦",
+        "%{x} %{z:.2f}",
+        "\x00\x1b[31m",
+        "cat \ud83d dog",
+    ],
+)
+@pytest.mark.parametrize("stack", ["encoder", "cross"])
+def test_any_text_is_shown_or_refused_in_words(app, text, stack):
+    app.run()
+    app.text_input(key="text").set_value(text)
+    app.get_by_key("stack").set_value(stack).run()
+    assert not app.exception
+    assert not any("Something went wrong" in error.value for error in app.error)
+    if not app.error:
+        figure = heatmap(app)
+        labels = [*figure["layout"]["xaxis"]["ticktext"], *figure["layout"]["yaxis"]["ticktext"]]
+        assert not any("<" in text for text in labels)
+        assert figure["data"][0]["z"].shape == tuple(
+            len(figure["layout"][axis]["ticktext"]) for axis in ("yaxis", "xaxis")
+        )
+        assert np.isfinite(figure["data"][0]["z"]).all()
+        assert json.loads(app.get("plotly_chart")[1].proto.spec)
+
+
+def test_a_layer_that_the_next_stack_lacks_becomes_its_last(app, pretrained, tmp_path, monkeypatch):
+    from transformer_core.model import Transformer, TransformerConfig
+
+    small = Translator.load(pretrained / "tiny-en-de", "cpu")
+    config = TransformerConfig.from_dict(
+        small.model.config.to_dict() | {"num_encoder_layers": 3, "num_decoder_layers": 1}
+    )
+    Translator(Transformer(config).eval(), small.tokenizer, "English", "German").save(tmp_path / "uneven")
+    monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
+    show(app, stack="encoder", layer=3)
+    assert app.number_input(key="layer").value == 3
+    app.get_by_key("stack").set_value("decoder").run()
+    assert_calm(app)
+    assert app.number_input(key="layer").value == 1
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {"layer": "99"},
+        {"head": "-1", "beam": "none", "penalty": "nan"},
+        {"stack": "Basement", "scale": "loud", "model": "../../etc", "device": "toaster"},
+    ],
+)
+def test_a_link_with_impossible_values_falls_back(app, link):
+    app.query_params.from_dict({"text": TEXT} | link)
+    app.run()
+    assert_calm(app)
+    assert app.number_input(key="layer").value == 1
+    assert app.number_input(key="head").value == 1
+    assert app.number_input(key="beam").value == 4
+    assert app.get_by_key("stack").value == "cross"
+    assert app.selectbox(key="model").value == "tiny-en-de"
+
+
+def test_without_a_model_the_page_says_where_to_get_one(app, tmp_path, monkeypatch):
+    monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
+    app.run()
+    assert_calm(app)
+    assert "no trained model" in app.info[0].value
+
+
+def test_a_damaged_model_is_named_with_the_reason(app, pretrained, tmp_path, monkeypatch):
+    shutil.copytree(pretrained / "tiny-en-de", tmp_path / "broken")
+    (tmp_path / "broken" / "model.safetensors").write_bytes(b"not a model")
+    monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
+    app.run()
+    assert not app.exception
+    assert "cannot be loaded" in app.error[0].value and "safetensors" in app.error[0].value

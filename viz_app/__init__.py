@@ -1,0 +1,1 @@
+"""The app: `streamlit run viz_app/main.py`."""

@@ -1,0 +1,31 @@
+"""Headlight in the browser: `streamlit run viz_app/main.py`. Navigation and nothing else."""
+
+import sys
+from pathlib import Path
+
+# Streamlit puts this file's folder on the path; the packages are imported from the folder above it.
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+import streamlit as st  # noqa: E402
+
+from viz_app.errors import plain_errors  # noqa: E402
+
+HERE = Path(__file__).parent
+ICON = HERE / "images" / "icon.png"
+
+st.set_page_config(page_title="Headlight", page_icon=str(ICON), layout="wide")
+st.logo(str(HERE / "images" / "headlight.svg"), size="large")
+st.html(HERE / "style.css")
+
+page = st.navigation(
+    [
+        st.Page(HERE / "pages" / "attention.py", title="Attention", default=True),
+        st.Page(HERE / "pages" / "positions.py", title="Positions"),
+        st.Page(HERE / "pages" / "training.py", title="Training"),
+    ],
+    position="top",
+)
+with plain_errors():
+    page.run()

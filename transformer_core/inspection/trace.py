@@ -102,10 +102,10 @@ class AttentionCall:
 
     def row_sum_error(self) -> float:
         """The largest |sum - 1| over the rows, of every head, that attend to something."""
-        errors = [torch.zeros(1)]
+        errors = [torch.zeros(1, dtype=torch.float64)]
         for head in range(self.num_heads):
-            sums = self.weights(head).double().sum(dim=-1)
-            errors.append((sums[sums != 0] - 1).abs().cpu())
+            sums = self.weights(head).cpu().double().sum(dim=-1)  # Apple's MPS has no double precision
+            errors.append((sums[sums != 0] - 1).abs())
         return float(torch.cat(errors).max())
 
     def to(self, device: torch.device | str) -> "AttentionCall":

@@ -68,29 +68,23 @@ class TrainingState:
         partial = self.folder / "weights.partial"
         safetensors.torch.save_file(_cpu(model.state_dict()), partial)
         os.replace(partial, self._weights(step))
-        for old in self._kept()[:-keep]:
+        for old in self.kept_steps()[:-keep]:
             self._weights(old).unlink()
 
-    def average(self, last: int, up_to: int) -> tuple[dict[str, Tensor], list[int]]:
-        """Mean of the weights of the `last` checkpoints up to step `up_to`, and the steps it was taken over.
+    def kept_steps(self) -> list[int]:
+        """The steps whose weights `keep_weights` has kept, in order."""
+        return sorted(int(path.stem.removeprefix("step-")) for path in self.folder.glob("step-*.safetensors"))
 
-        Raises:
-            ValueError: no checkpoint is there.
-        """
-        steps = [step for step in self._kept() if step <= up_to][-last:]
-        if not steps:
-            raise ValueError(f"{self.folder} holds no checkpoint to average")
+    def average(self, steps: list[int]) -> dict[str, Tensor]:
+        """Mean of the weights after these steps, taken in float64."""
         mean: dict[str, Tensor] = {}
         for step in steps:
             for name, tensor in safetensors.torch.load_file(self._weights(step)).items():
                 mean[name] = mean.get(name, 0) + tensor.double() / len(steps)
-        return {name: tensor.float() for name, tensor in mean.items()}, steps
+        return {name: tensor.float() for name, tensor in mean.items()}
 
     def _weights(self, step: int) -> Path:
         return self.folder / f"step-{step:08d}.safetensors"
-
-    def _kept(self) -> list[int]:
-        return sorted(int(path.stem.removeprefix("step-")) for path in self.folder.glob("step-*.safetensors"))
 
 
 def _cpu(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

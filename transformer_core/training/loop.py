@@ -184,7 +184,10 @@ def _train_to_the_end(run: _Run) -> bool:
                     _save(run)
             if stop and step < options.steps:
                 if processes.is_first:
-                    bar.write(f"Stopped after step {step:,}; nothing is lost. The same command goes on from here.")
+                    bar.write(
+                        f"Stopped after step {step:,}; nothing is lost. The same command goes on from here.",
+                        file=sys.stderr,
+                    )
                 return False
     return True
 
@@ -252,7 +255,10 @@ def _log_row(run: _Run, log: TrainingLog | None, bar: tqdm) -> None:
             )
             score = bleu(run.translator, run.split.validation, beam_size=1, sentences=options.validation_sentences)
             row |= {"validation_loss": f"{validation_loss:.5f}", "validation_bleu": f"{score.score:.2f}"}
-            bar.write(f"step {progress.step:,}: validation loss {validation_loss:.3f}, BLEU {score.score:.1f} (greedy)")
+            bar.write(
+                f"step {progress.step:,}: validation loss {validation_loss:.3f}, BLEU {score.score:.1f} (greedy)",
+                file=sys.stderr,
+            )
         log.append(**row)
         bar.set_postfix_str(f"loss {loss:.3f}, {speed:,.0f} tokens/s")
     progress.loss_sum = progress.label_tokens = progress.read_tokens = progress.row_seconds = 0.0
@@ -291,8 +297,9 @@ def _stop_on_signal() -> Iterator[threading.Event]:
 def _finish(run: _Run, command: str) -> None:
     """Average the last checkpoints, write the translator, and judge what was written."""
     options = run.options
-    weights, steps = run.state.average(options.average, up_to=options.steps)
-    run.model.load_state_dict(weights)
+    steps = [step for step in run.state.kept_steps() if step <= options.steps][-options.average :]
+    if steps:
+        run.model.load_state_dict(run.state.average(steps))
     run.model.eval()
     run.translator.save(options.out)
     written = Translator.load(options.out, run.processes.device.type)

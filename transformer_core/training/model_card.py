@@ -29,6 +29,9 @@ def write_model_card(
     parameters = sum(parameter.numel() for parameter in translator.model.parameters())
     size = (folder / "model.safetensors").stat().st_size / 1e6
     hours, minutes = divmod(round(seconds / 60), 60)
+    weights = "the weights after the last step"
+    if averaged_steps:
+        weights = f"mean of {len(averaged_steps)} checkpoints, steps {averaged_steps[0]:,} to {averaged_steps[-1]:,}"
     judged = "\n".join(
         f"| {name} | {len(with_all_references(getattr(split, name))):,} | {len(getattr(split, name)):,} "
         f"| {score.score:.1f} |"
@@ -67,8 +70,7 @@ measured on the float16 weights in this folder. No held-out sentence, on either 
 - {options.steps:,} steps, {hours} h {minutes:02} min, {processes.world_size} x {describe_hardware(processes.device)};
   torch {torch.__version__}.
 - Adam (0.9, 0.98, 1e-9), warm-up {options.warmup:,} steps, label smoothing {options.label_smoothing}, dropout
-  {options.dropout}; mean of the last {len(averaged_steps)} checkpoints (steps {averaged_steps[0]:,} to
-  {averaged_steps[-1]:,}).
+  {options.dropout}; {weights}.
 - training.csv holds the course of loss, learning rate, speed and validation BLEU.
 """,
         encoding="utf-8",

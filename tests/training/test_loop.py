@@ -1,0 +1,213 @@
+"""Whole training runs, small enough for a test."""
+
+import csv
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+
+from transformer_core.text import Translator
+from transformer_core.training.data import read_pairs, split_pairs
+from transformer_core.training.loop import train
+from transformer_core.training.options import TrainingOptions
+from transformer_core.training.schedule import learning_rate
+
+ROOT = Path(__file__).parents[2]
+NOUNS = {"cat": "die Katze", "cow": "die Kuh", "bee": "die Biene", "duck": "die Ente", "mouse": "die Maus"}
+VERBS = {"sees": "sieht", "hears": "hört", "likes": "mag", "follows": "verfolgt", "finds": "findet"}
+OBJECTS = {"tree": "den Baum", "house": "das Haus", "flower": "die Blume", "brook": "den Bach", "stone": "den Stein"}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "pairs.tsv"
+    words = itertools.product(NOUNS.items(), VERBS.items(), OBJECTS.items())
+    lines = [f"the {n} {v} the {o}.\t{gn} {gv} {go}.\n" for (n, gn), (v, gv), (o, go) in words]
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def options_for(data: Path, out: Path, **changes) -> TrainingOptions:
+    options = TrainingOptions(
+        data=data,
+        out=out,
+        held_out=10,
+        vocab_size=400,
+        d_model=32,
+        num_heads=2,
+        num_encoder_layers=1,
+        num_decoder_layers=1,
+        d_ff=64,
+        max_length=64,
+        steps=12,
+        batch_tokens=200,
+        warmup=10,
+        lr_scale=0.1,
+        log_every=2,
+        validate_every=4,
+        checkpoint_every=3,
+        average=2,
+        device="cpu",
+        precision="float32",
+    )
+    return replace(options, **changes)
+
+
+def command_for(options: TrainingOptions) -> list[str]:
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in vars(options).items()]
+    return ["-m", "transformer_core", "train", *arguments]
+
+
+def rows_of(folder: Path) -> list[dict[str, str]]:
+    with open(folder / "training.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def course_of(folder: Path) -> list[tuple[str, ...]]:
+    """What must not depend on how often a run was interrupted: all but the times."""
+    names = ("step", "learning_rate", "loss", "validation_loss", "validation_bleu")
+    return [tuple(row[name] for name in names) for row in rows_of(folder)]
+
+
+@pytest.fixture(scope="module")
+def finished(data, tmp_path_factory) -> Path:
+    """The folder of an uninterrupted run."""
+    out = tmp_path_factory.mktemp("uninterrupted") / "model"
+    train(options_for(data, out), command="python -m transformer_core train ...")
+    return out
+
+
+def test_a_run_writes_a_translator_its_card_and_its_course(finished):
+    assert Translator.load(finished, "cpu").translate(["the cat sees the tree."])
+    card = (finished / "MODEL_CARD.md").read_text(encoding="utf-8")
+    assert "python -m transformer_core train ..." in card
+    assert "12 steps" in card
+    rows = rows_of(finished)
+    assert [int(row["step"]) for row in rows] == [2, 4, 6, 8, 10, 12]
+    assert [row["step"] for row in rows if row["validation_loss"]] == ["4", "8", "12"]
+    for row in rows:
+        expected = learning_rate(int(row["step"]), d_model=32, warmup=10, scale=0.1)
+        assert float(row["learning_rate"]) == pytest.approx(expected, rel=1e-5)
+        assert float(row["tokens_per_second"]) > 0
+    seconds = [float(row["seconds"]) for row in rows]
+    assert seconds == sorted(seconds)
+
+
+def test_the_model_is_the_mean_of_the_last_checkpoints(finished):
+    checkpoints = [
+        safetensors.torch.load_file(finished / "training_state" / f"step-{step:08d}.safetensors") for step in (9, 12)
+    ]
+    model = safetensors.torch.load_file(finished / "model.safetensors")
+    for name, tensor in model.items():
+        mean = (checkpoints[0][name].double() + checkpoints[1][name].double()) / 2
+        torch.testing.assert_close(tensor, mean.float().half())
+
+
+def test_a_run_learns(data, tmp_path):
+    train(options_for(data, tmp_path, steps=120, lr_scale=0.5, log_every=20, validate_every=120, dropout=0.0), "")
+    losses = [float(row["loss"]) for row in rows_of(tmp_path)]
+    assert losses[-1] < 0.6 * losses[0]
+    test = split_pairs(read_pairs(data)[0], 10, 1).test
+    translations = Translator.load(tmp_path, "cpu").translate([pair.source for pair in test])
+    right = sum(translation == pair.target for translation, pair in zip(translations, test, strict=True))
+    assert right >= 8, translations
+
+
+def test_an_interrupted_run_ends_like_an_uninterrupted_one(data, finished, tmp_path):
+    for steps in (5, 7, 12):
+        train(options_for(data, tmp_path, steps=steps), "")
+    assert (tmp_path / "model.safetensors").read_bytes() == (finished / "model.safetensors").read_bytes()
+
+
+def test_ctrl_c_loses_nothing(data, finished, tmp_path):
+    options = options_for(data, tmp_path, steps=2000)
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(
+        [sys.executable, *command_for(options)], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
+    )
+    # A row of training.csv is the sign that it is in the middle of its steps.
+    while process.poll() is None and not (
+        (tmp_path / "training.csv").exists() and len((tmp_path / "training.csv").read_text().splitlines()) > 1
+    ):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "nothing is lost" in errors
+    assert "Traceback" not in errors
+    stopped = int(errors.split("Stopped after step ")[1].split(";")[0].replace(",", ""))
+    kept = course_of(tmp_path)
+    train(replace(options, steps=max(stopped + 1, 12)), "")
+    assert course_of(tmp_path)[: len(kept)] == kept
+    # Up to its last step the uninterrupted run logged the same losses.
+    same = [row[:3] for row in course_of(tmp_path) if int(row[0]) <= 12]
+    assert same == [row[:3] for row in course_of(finished)]
+
+
+def test_rows_after_the_last_saved_step_are_done_again_and_not_twice(data, finished, tmp_path):
+    train(options_for(data, tmp_path, steps=6), "")
+    with open(tmp_path / "training.csv", "a", encoding="utf-8") as file:
+        file.write("8,0.1,9.9,1,1,,\n")  # a run that was killed after this row and before its next checkpoint
+    train(options_for(data, tmp_path), "")
+    # The run of six steps validated at its end, which the run of twelve did not.
+    assert [row[:3] for row in course_of(tmp_path)] == [row[:3] for row in course_of(finished)]
+
+
+def test_going_on_with_other_options_is_refused_by_name(data, finished):
+    with pytest.raises(ValueError, match=r"dropout was 0\.1, is 0\.2"):
+        train(options_for(data, finished, dropout=0.2), "")
+
+
+def test_a_finished_model_is_not_overwritten(data, tiny_translator_folder):
+    before = (tiny_translator_folder / "model.safetensors").read_bytes()
+    with pytest.raises(ValueError, match="already holds a model"):
+        train(options_for(data, tiny_translator_folder), "")
+    assert (tiny_translator_folder / "model.safetensors").read_bytes() == before
+
+
+def test_bad_lines_are_named_and_skipped(data, tmp_path, capsys):
+    bad = tmp_path / "bad.tsv"
+    bad.write_text("no tab\n" + data.read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(ValueError, match="line 1: there is no tab"):
+        train(options_for(bad, tmp_path / "model"), "")
+    train(options_for(bad, tmp_path / "model", bad_lines="skip", steps=1), "")
+    assert "line 1: there is no tab between source and target; skipped" in capsys.readouterr().err
+
+
+def test_bfloat16_products_learn_as_well(data, finished, tmp_path):
+    train(options_for(data, tmp_path, precision="bfloat16"), "")
+    for row, exact in zip(rows_of(tmp_path), rows_of(finished), strict=True):
+        assert float(row["loss"]) == pytest.approx(float(exact["loss"]), rel=0.01)
+    weights = safetensors.torch.load_file(tmp_path / "training_state" / "resume" / "model.safetensors")
+    assert {tensor.dtype for tensor in weights.values()} == {torch.float32}
+
+
+@pytest.mark.slow
+def test_two_processes_train_like_one_with_the_doubled_batch(data, tmp_path):
+    one = options_for(data, tmp_path / "one", dropout=0.0, batch_tokens=200)
+    two = replace(one, out=tmp_path / "two", batch_tokens=100)
+    train(one, "")
+    launcher = ["-m", "torch.distributed.run", "--nproc-per-node=2", "--master-port=0", "--rdzv-backend=c10d"]
+    result = subprocess.run(
+        [sys.executable, *launcher, "--rdzv-endpoint=localhost:0", *command_for(two)],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert result.returncode == 0, result.stderr
+    for row, same in zip(rows_of(tmp_path / "two"), rows_of(tmp_path / "one"), strict=True):
+        assert float(row["loss"]) == pytest.approx(float(same["loss"]), rel=1e-4)
+        assert row["learning_rate"] == same["learning_rate"]
+    models = [safetensors.torch.load_file(tmp_path / name / "model.safetensors") for name in ("one", "two")]
+    for name, tensor in models[0].items():
+        torch.testing.assert_close(models[1][name].float(), tensor.float(), atol=2e-3, rtol=1e-2)

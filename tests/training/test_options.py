@@ -1,0 +1,33 @@
+from pathlib import Path
+
+import pytest
+
+from transformer_core.training.options import TrainingOptions
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("steps", 0),
+        ("batch_tokens", 0),
+        ("warmup", 0),
+        ("held_out", 0),
+        ("average", 0),
+        ("label_smoothing", 1.0),
+        ("label_smoothing", -0.1),
+        ("lr_scale", 0.0),
+        ("seed", -1),
+        ("dropout", 1.0),
+        ("num_heads", 7),
+        ("d_model", -256),
+    ],
+)
+def test_an_impossible_option_is_named(name, value):
+    with pytest.raises(ValueError, match=name) as error:
+        TrainingOptions(Path("data.tsv"), Path("out"), **{name: value})
+    assert str(value) in str(error.value)
+
+
+def test_validation_figures_need_a_row_to_stand_in():
+    with pytest.raises(ValueError, match="multiple of log_every"):
+        TrainingOptions(Path("data.tsv"), Path("out"), log_every=100, validate_every=250)

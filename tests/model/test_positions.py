@@ -49,9 +49,7 @@ def test_an_offset_is_a_rotation_of_every_pair(position, offset):
     there = sinusoidal_encoding(1, 64, start=position + offset).view(32, 2).double()
     angle = offset / 10000 ** (torch.arange(32, dtype=torch.float64) / 32)
     sine, cosine = here.unbind(1)
-    rotated = torch.stack(
-        [sine * angle.cos() + cosine * angle.sin(), cosine * angle.cos() - sine * angle.sin()], dim=1
-    )
+    rotated = torch.stack([sine * angle.cos() + cosine * angle.sin(), cosine * angle.cos() - sine * angle.sin()], dim=1)
     torch.testing.assert_close(rotated, there, atol=1e-6, rtol=0)
 
 

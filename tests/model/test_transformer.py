@@ -146,9 +146,7 @@ def test_padding_changes_nothing():
     other_source, other_target = torch.randint(1, 50, (1, 11)), torch.randint(1, 50, (1, 9))
     batch_source = torch.cat([nn.functional.pad(source, (0, 5)), other_source])
     batch_target = torch.cat([nn.functional.pad(target, (0, 5)), other_target])
-    torch.testing.assert_close(
-        model(batch_source, batch_target)[:1, :4], model(source, target), atol=1e-5, rtol=1e-4
-    )
+    torch.testing.assert_close(model(batch_source, batch_target)[:1, :4], model(source, target), atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])

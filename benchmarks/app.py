@@ -20,13 +20,13 @@ from benchmarks.sentences import SENTENCES
 from tests.browser import chromium
 
 ROOT = Path(__file__).resolve().parents[1]
-PATIENCE = 120
+PATIENCE = 300
 """Seconds after which something must be broken."""
 
 HEATMAP = """() => {
     const chart = document.querySelector(".st-key-heatmap");
     const image = chart?.querySelector(".heatmaplayer image")?.getAttribute("href");
-    const ticks = [...chart?.querySelectorAll(".xtick, .ytick") ?? []].map(tick => tick.textContent);
+    const ticks = [...chart?.querySelectorAll("[class$=tick] text") ?? []].map(tick => tick.textContent);
     return image && ticks.length ? image + ticks.join() : null;
 }"""
 """The picture and the labels of the heatmap on the page; null while there is none."""

@@ -5,7 +5,7 @@ reads it back, and ignores a value that the widget cannot have. The helpers here
 depend on changes, as a layer number does with another stack.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Any
 
 import streamlit as st
@@ -20,12 +20,6 @@ def keep_in_range(key: str, low: int, high: int) -> None:
     """Move the number under `key` into [low, high] before its widget is created."""
     if isinstance(value := st.session_state.get(key), int):
         st.session_state[key] = min(max(value, low), high)
-
-
-def keep_if_option(key: str, options: Sequence[Any]) -> None:
-    """Forget the choice under `key` if it is no longer one of the options, before its widget is created."""
-    if key in st.session_state and st.session_state[key] not in options:
-        del st.session_state[key]
 
 
 def keep_options(key: str, options: Collection[Any]) -> None:

@@ -79,7 +79,7 @@ def test_dimensions_that_a_smaller_encoding_lacks_are_dropped(page):
 
 def test_a_link_with_impossible_values_falls_back(app):
     open_page(app, "positions")
-    app.query_params.from_dict({"d_model": "1e9", "length": "-3", "dimensions": "900", "max_offset": "x"})
+    app.query_params.update({"d_model": "1e9", "length": "-3", "dimensions": "900", "max_offset": "x"})
     app.run()
     assert_calm(app)
     assert app.number_input(key="d_model").value == 128

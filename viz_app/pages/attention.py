@@ -9,7 +9,7 @@ from transformer_core.inspection.inspection import AttentionStack, Inspection
 from transformer_core.zoo import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, DecodingOptions, InputError
 from viz_app import library
 from viz_app.errors import escape_markdown
-from viz_app.examples import EXAMPLES
+from viz_app.examples import EXAMPLES, Example
 from viz_app.figures.attention import MAX_HEATMAP_TOKENS, head_grid, head_heatmap, strongest_pair
 from viz_app.figures.theme import COLOUR_SCALES
 from viz_app.figures.tokens import label
@@ -48,6 +48,8 @@ def page() -> None:
         inspection = inspect(model, device, text, options)
         if inspection is not None:
             show_answer(inspection)
+            if example := example_of(text):
+                st.write(f"**Look for:** {example.look_for}")
     if inspection is not None:
         facts.caption(sizes(inspection), width="content")
         explore(inspection)
@@ -56,14 +58,14 @@ def page() -> None:
 def choose_model(names: list[str]) -> tuple[str, str, DecodingOptions, DeltaGenerator]:
     """Model, device, decoding options, and a place beside them for facts about the model."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        model = st.selectbox("Model", names, key="model", bind="query-params", width=220, label_visibility="collapsed")
+        model = st.selectbox("Model", names, key="model", bind="query-params", width=180, label_visibility="collapsed")
         device = st.selectbox(
             "Device",
             library.devices(),
             format_func=library.device_name,
             key="device",
             bind="query-params",
-            width=160,
+            width=130,
             label_visibility="collapsed",
         )
         with st.popover("Decoding"):
@@ -92,7 +94,7 @@ def choose_model(names: list[str]) -> tuple[str, str, DecodingOptions, DeltaGene
 
 def sizes(inspection: Inspection) -> str:
     """Layers and heads of the stacks, as they were recorded."""
-    layers = " + ".join(f"{len(stack)} {name}" for name, stack in inspection.stacks.items() if name != "cross")
+    layers = " + ".join(str(len(stack)) for name, stack in inspection.stacks.items() if name != "cross")
     heads = sorted({stack.num_heads(layer) for stack in inspection.stacks.values() for layer in range(len(stack))})
     return f"{layers} layers × {' or '.join(map(str, heads))} heads"
 
@@ -110,7 +112,7 @@ def ask() -> str:
         )
         # Leaving the text box already sends the text: the button is there for those who look for one.
         st.button("Translate", type="primary")
-    shown = next((example for example in EXAMPLES if example.text == text), None)
+    shown = example_of(text)
     st.session_state["example"] = shown.topic if shown else None
     st.pills(
         "Examples",
@@ -119,8 +121,12 @@ def ask() -> str:
         on_change=take_example,
         label_visibility="collapsed",
     )
-    st.caption(shown.look_for if shown else "Press Enter to translate, or choose an example above.")
     return clean_text(text)
+
+
+def example_of(text: str) -> Example | None:
+    """The example whose sentence this is."""
+    return next((example for example in EXAMPLES if example.text == text), None)
 
 
 def take_example() -> None:
@@ -187,7 +193,7 @@ def explore(inspection: Inspection) -> None:
         )
     how_to_read.caption(HOW_TO_READ.get(name, ""))
     overview, detail = st.columns([2, 3], gap="medium")
-    with overview:
+    with overview, st.container(key="overview"):
         # The outline of the selected head makes each selection a new chart in which no point is selected yet, so that a
         # click on any thumbnail is news.
         st.plotly_chart(

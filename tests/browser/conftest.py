@@ -1,0 +1,86 @@
+"""The real app in a real browser: one server and one Chromium for all tests, a fresh window for each."""
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
+
+from tests.browser import chromium
+from tests.browser.driver import App
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST_START = 180
+"""Seconds that the server may take to answer on a busy machine."""
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory) -> Iterator[str]:
+    """Address of the app, started as the README says."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = tmp_path_factory.mktemp("server") / "log.txt"
+    command = [sys.executable, "-m", "streamlit", "run", "viz_app/main.py"]
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            [*command, f"--server.port={port}", "--server.headless=true"], cwd=ROOT, stdout=output, stderr=output
+        )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_until_healthy(process, address, log)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def _wait_until_healthy(process: subprocess.Popen, address: str, log: Path) -> None:
+    deadline = time.monotonic() + LONGEST_START
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            urllib.request.urlopen(f"{address}/_stcore/health", timeout=5)
+            return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail(f"The app did not start:\n{log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium that asks nobody for anything. Without one this fails, and says how to get it."""
+    quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium.find(playwright),
+            args=["--no-sandbox", "--disable-gpu", "--no-first-run", *quiet],
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_app(browser, server) -> Iterator:
+    """`open_app(path="/", width=1440, height=900, theme="light")` opens a window.
+
+    When the test ends, nothing may have gone wrong in any window that it opened: no request to another machine, no
+    error in the console, no traceback or failure message on the screen.
+    """
+    opened: list[tuple[BrowserContext, App]] = []
+
+    def open_window(path: str = "/", width: int = 1440, height: int = 900, theme: str = "light") -> App:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
+        app = App(context.new_page(), server)
+        opened.append((context, app))
+        app.open(path)
+        return app
+
+    yield open_window
+    for context, app in opened:
+        app.assert_nothing_went_wrong()
+        context.close()

@@ -1,0 +1,164 @@
+"""What the browser tests do with a window: type, click a thumbnail, hover a cell, read what is shown."""
+
+import re
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Locator, Page, expect
+
+PATIENCE = 60_000
+"""Milliseconds to wait for what must come; the tests judge what comes, not when."""
+
+TO_SCREEN = """(plot, [x, y]) => {
+    const {xaxis, yaxis} = plot._fullLayout, box = plot.getBoundingClientRect();
+    return [box.x + xaxis._offset + xaxis.d2p(x), box.y + yaxis._offset + yaxis.d2p(y)];
+}"""
+
+CONTRAST = """([element, ground]) => {
+    const luminance = colour => {
+        const [r, g, b] = colour.match(/[0-9.]+/g).slice(0, 3).map(value => {
+            const share = value / 255;
+            return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const style = getComputedStyle(element);
+    const text = luminance(element instanceof SVGElement ? style.fill : style.color);
+    const behind = luminance(getComputedStyle(ground).backgroundColor);
+    return (Math.max(text, behind) + 0.05) / (Math.min(text, behind) + 0.05);
+}"""
+
+
+class App:
+    """One window on the app."""
+
+    def __init__(self, page: Page, server: str) -> None:
+        self.page = page
+        self.server = server
+        self.problems: list[str] = []
+        page.set_default_timeout(PATIENCE)
+        page.route("**/*", self._only_the_server)
+        page.on("console", lambda message: message.type == "error" and self.problems.append(message.text))
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("dialog", self._dismiss)
+
+    def _only_the_server(self, route) -> None:
+        address = urlsplit(route.request.url)
+        if address.hostname == "127.0.0.1" or address.scheme in ("data", "blob"):
+            route.continue_()
+        else:
+            self.problems.append(f"asked for {route.request.url}")
+            route.abort()
+
+    def _dismiss(self, dialog) -> None:
+        self.problems.append(f"a dialog opened: {dialog.message}")
+        dialog.dismiss()
+
+    def assert_nothing_went_wrong(self) -> None:
+        assert not self.problems, self.problems
+        text = self.page.inner_text("body")
+        for sign in ("Traceback", "Something went wrong", "Error:"):
+            assert sign not in text, text
+
+    def open(self, path: str = "/") -> None:
+        self.page.goto(self.server + path)
+        self.wait()
+
+    def wait(self) -> None:
+        """Until the server has nothing left to do and the charts are drawn."""
+        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        expect(self.page.locator("[data-testid=stPlotlyChart] .main-svg").first).to_be_visible(timeout=PATIENCE)
+
+    def go_to(self, title: str) -> None:
+        """Follow the navigation to another page."""
+        self.page.get_by_test_id("stTopNavLink").get_by_text(title, exact=True).click()
+        expect(self.page.get_by_role("heading", name=title, exact=True)).to_be_visible(timeout=PATIENCE)
+        self.wait()
+
+    @property
+    def text_box(self) -> Locator:
+        return self.page.get_by_label("Your text, in English")
+
+    @property
+    def answer(self) -> Locator:
+        return self.page.locator(".headlight-answer")
+
+    @property
+    def readout(self) -> Locator:
+        return self.page.locator(".headlight-readout")
+
+    @property
+    def grid(self) -> Locator:
+        return self.page.locator(".st-key-grid .js-plotly-plot")
+
+    @property
+    def heatmap(self) -> Locator:
+        return self.page.locator(".st-key-heatmap .js-plotly-plot")
+
+    def number(self, label: str) -> Locator:
+        return self.page.get_by_label(label, exact=True)
+
+    def translate(self, text: str, answer: str) -> None:
+        """Type a text, press Enter, and wait for the answer that is due."""
+        self.text_box.fill(text)
+        self.text_box.press("Enter")
+        expect(self.answer).to_have_text(answer, timeout=PATIENCE)
+        self.wait()
+
+    def choose_stack(self, name: str) -> None:
+        self.page.get_by_role("radio", name=name, exact=True).or_(
+            self.page.get_by_role("button", name=name, exact=True)
+        ).first.click()
+        self.expect_readout(f"{name}, layer")
+
+    def expect_readout(self, beginning: str) -> None:
+        expect(self.readout).to_contain_text(beginning, timeout=PATIENCE)
+        self.wait()
+
+    def click_thumbnail(self, layer: int, head: int) -> None:
+        """Click the thumbnail of a head, both counted from 1."""
+        self.page.mouse.click(*self._thumbnail(layer, head))
+
+    def _thumbnail(self, layer: int, head: int) -> tuple[float, float]:
+        markers = self.grid.evaluate("plot => ({at: plot.data[1].customdata, x: plot.data[1].x, y: plot.data[1].y})")
+        index = [list(place) for place in markers["at"]].index([layer - 1, head - 1])
+        return self.grid.evaluate(TO_SCREEN, [markers["x"][index], markers["y"][index]])
+
+    def hover(self, row: int, column: int) -> tuple[str, str, str]:
+        """Query, key and weight as the hover text of a cell prints them; row and column are counted from 0."""
+        label = self.heatmap.locator(".hoverlayer .hovertext")
+        self.page.mouse.move(1, 1)
+        expect(label).to_have_count(0, timeout=PATIENCE)
+        self.page.mouse.move(*self.heatmap.evaluate(TO_SCREEN, [column, row]))
+        expect(label).to_have_count(1, timeout=PATIENCE)
+        lines = label.locator("tspan.line").all_text_contents()
+        names = "query (row) ", "key (column) ", "weight "
+        assert all(line.startswith(name) for line, name in zip(lines, names, strict=True)), lines
+        query, key, weight = (line.removeprefix(name) for line, name in zip(lines, names, strict=True))
+        return query, key, weight
+
+    def column_labels(self) -> list[str]:
+        return self.heatmap.locator(".x2tick text").all_text_contents()
+
+    def row_labels(self) -> list[str]:
+        return self.heatmap.locator(".y2tick text").all_text_contents()
+
+    def contrast(self, element: Locator) -> float:
+        """Contrast ratio of an element's text with the page behind it (WCAG 2)."""
+        return self.page.evaluate(
+            CONTRAST, [element.element_handle(), self.page.get_by_test_id("stApp").element_handle()]
+        )
+
+    def overflow(self) -> tuple[int, int]:
+        """Pixels by which the page is wider, and higher, than the window."""
+        return tuple(
+            self.page.evaluate(
+                """() => {
+                    const main = document.querySelector('[data-testid=stMain]');
+                    return [document.documentElement.scrollWidth - innerWidth, main.scrollHeight - main.clientHeight];
+                }"""
+            )
+        )
+
+
+def without_spaces(text: str) -> str:
+    return re.sub(r"\s", "", text)

@@ -1,0 +1,132 @@
+"""A visitor's first minutes with the app, in a real browser and with the bundled model."""
+
+import numpy as np
+import pytest
+
+from transformer_core import zoo
+from viz_app.examples import EXAMPLES
+
+MODEL = "tatoeba-en-de"
+CAT = "the cat saw the cat"
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="session")
+def model() -> zoo.InspectableModel:
+    return zoo.load(MODEL, "cpu")
+
+
+@pytest.fixture(scope="session")
+def cat(model):
+    return model.inspect(CAT)
+
+
+def assert_shows(app, stack, layer, head, cells=None):
+    """Hovering the heatmap gives these weights, every printed digit of them; `layer` and `head` count from 1."""
+    weights = stack.weights(layer - 1, head - 1).numpy()
+    strongest = np.unravel_index(weights.argmax(), weights.shape)
+    rows, columns = weights.shape
+    for row, column in cells or [(0, 0), (0, columns - 1), (rows - 1, 0), strongest]:
+        query, key, weight = app.hover(int(row), int(column))
+        assert (query, key) == (stack.query_tokens[row], stack.key_tokens[column])
+        # Another number of threads may change the last bits of what the server computed.
+        assert float(weight) == pytest.approx(float(weights[row, column]), rel=1e-4, abs=1e-7)
+
+
+def test_it_opens_on_a_translated_example_and_fits_a_laptop(open_app, model):
+    app = open_app()
+    assert app.text_box.input_value() == EXAMPLES[0].text
+    assert app.answer.inner_text() == model.inspect(EXAMPLES[0].text).answer
+    assert app.grid.is_visible() and app.heatmap.is_visible()
+    assert app.overflow() == (0, 0)
+
+
+def test_translate_pick_a_head_and_read_its_weights(open_app, cat):
+    app = open_app()
+    app.translate(CAT, cat.answer)
+    app.click_thumbnail(layer=2, head=5)
+    app.expect_readout("Cross, layer 2, head 5.")
+    assert (app.number("Layer").input_value(), app.number("Head").input_value()) == ("2", "5")
+    assert_shows(app, cat.stacks["cross"], 2, 5)
+
+    app.choose_stack("Encoder")
+    app.number("Layer").fill("3")
+    app.number("Layer").press("Enter")
+    app.expect_readout("Encoder, layer 3, head 5.")
+    app.number("Head").press("ArrowUp")
+    app.expect_readout("Encoder, layer 3, head 6.")
+    assert_shows(app, cat.stacks["encoder"], 3, 6)
+    # A head that was open before can be opened again.
+    app.click_thumbnail(layer=2, head=5)
+    app.expect_readout("Encoder, layer 2, head 5.")
+    app.click_thumbnail(layer=3, head=6)
+    app.expect_readout("Encoder, layer 3, head 6.")
+
+
+def test_repeated_words_stay_apart(open_app, cat):
+    app = open_app("/?text=the+cat+saw+the+cat&stack=Encoder&layer=2&head=3")
+    stack = cat.stacks["encoder"]
+    assert len(stack.key_tokens) >= 6
+    assert app.column_labels() == app.row_labels() == list(stack.key_tokens)
+    repeated = [column for column, token in enumerate(stack.key_tokens) if token == "▁cat"]
+    assert len(repeated) == 2
+    assert_shows(app, stack, 2, 3, [(row, column) for row in (0, 2) for column in repeated])
+
+
+def test_a_link_restores_the_view(open_app):
+    app = open_app(f"/?text={CAT.replace(' ', '+')}&stack=Decoder&layer=2&head=7&scale=linear&beam=2")
+    app.expect_readout("Decoder, layer 2, head 7.")
+    assert app.text_box.input_value() == CAT
+    assert "linear" in app.heatmap.locator(".cbtitle").inner_html()
+
+
+@pytest.mark.parametrize(
+    "text", ["<b>bold</b> <script>alert(1)</script>", '<img src=x onerror="alert(1)"> **a** $x$ :red[b]']
+)
+def test_markup_in_the_text_is_only_text(open_app, model, text):
+    app = open_app()
+    app.translate(text, model.inspect(text).answer)
+    app.choose_stack("Encoder")
+    shown = "".join(app.column_labels()).replace("▁", "")
+    assert "<" in shown and ">" in shown
+    assert app.heatmap.locator(".x2tick text tspan[style*=bold], .x2tick a").count() == 0
+    assert app.page.locator("img[src=x]").count() == 0
+
+
+def test_an_empty_text_is_asked_for_and_the_next_one_works(open_app, cat):
+    app = open_app()
+    app.text_box.fill("   ")
+    app.text_box.press("Enter")
+    message = app.page.get_by_test_id("stAlert")
+    message.wait_for()
+    assert "no text" in message.inner_text()
+    assert app.heatmap.count() == 0 and app.answer.count() == 0
+    app.translate(CAT, cat.answer)
+    assert message.count() == 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_everything_can_be_read_in_both_themes(open_app, theme):
+    app = open_app(theme=theme)
+    for text in (app.heatmap.locator(".x2tick text"), app.heatmap.locator(".y2title"), app.answer, app.readout):
+        assert app.contrast(text.first) >= 4.5
+    for title, charts in (("Positions", 4), ("Training", 5)):
+        app.go_to(title)
+        plots = app.page.locator("[data-testid=stPlotlyChart] .main-svg .plot")
+        app.page.wait_for_function(f"document.querySelectorAll('[data-testid=stPlotlyChart]').length === {charts}")
+        assert plots.first.is_visible()
+        assert app.contrast(app.page.locator("[data-testid=stPlotlyChart] .xtick text").first) >= 4.5
+
+
+def test_a_phone_is_wide_enough(open_app, cat):
+    app = open_app(width=390, height=844)
+    app.translate(CAT, cat.answer)
+    assert app.overflow()[0] == 0
+    app.number("Head").fill("4")
+    app.number("Head").press("Enter")
+    app.expect_readout("Cross, layer 1, head 4.")
+    app.heatmap.scroll_into_view_if_needed()
+    assert_shows(app, cat.stacks["cross"], 1, 4, [(1, 1)])
+    box = app.heatmap.bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 390

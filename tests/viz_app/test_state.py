@@ -1,0 +1,37 @@
+"""Values of the address bar stay possible."""
+
+import pytest
+import streamlit as st
+from hypothesis import given, strategies
+
+from viz_app.errors import escape_markdown
+from viz_app.state import clean_text, keep_in_range, keep_options
+
+
+@given(strategies.text(strategies.characters()))
+def test_cleaned_text_can_be_sent_to_a_browser(text):
+    clean_text(text).encode("utf-8")
+    assert len(clean_text(text)) == len(text)
+
+
+def test_only_lone_surrogates_are_replaced():
+    assert clean_text("a\ud83db") == "a?b"
+    assert clean_text("🙂 שלום") == "🙂 שלום"
+
+
+@pytest.mark.parametrize(("value", "kept"), [(0, 1), (3, 3), (9, 4)])
+def test_a_number_moves_into_its_range(monkeypatch, value, kept):
+    monkeypatch.setattr(st, "session_state", {"layer": value})
+    keep_in_range("layer", 1, 4)
+    assert st.session_state == {"layer": kept}
+
+
+def test_choices_that_are_gone_are_dropped(monkeypatch):
+    monkeypatch.setattr(st, "session_state", {"some": [1, 9], "none": [9]})
+    for key in ("some", "none", "absent"):
+        keep_options(key, range(3))
+    assert st.session_state == {"some": [1]}
+
+
+def test_markdown_is_shown_literally():
+    assert escape_markdown("**a** $x$ :red[b]") == r"\*\*a\*\* \$x\$ \:red\[b\]"

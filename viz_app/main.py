@@ -13,6 +13,9 @@ import streamlit as st  # noqa: E402
 from viz_app.errors import plain_errors  # noqa: E402
 
 HERE = Path(__file__).parent
+# Not "pages": beside the main script, Streamlit takes a folder of that name for its older kind of multi-page app, and the
+# first visitor of a fresh server would get a page that ran without this file.
+SCREENS = HERE / "screens"
 ICON = HERE / "images" / "icon.png"
 
 st.set_page_config(page_title="Headlight", page_icon=str(ICON), layout="wide")
@@ -21,9 +24,9 @@ st.html(HERE / "style.css")
 
 page = st.navigation(
     [
-        st.Page(HERE / "pages" / "attention.py", title="Attention", default=True),
-        st.Page(HERE / "pages" / "positions.py", title="Positions"),
-        st.Page(HERE / "pages" / "training.py", title="Training"),
+        st.Page(SCREENS / "attention.py", title="Attention", default=True),
+        st.Page(SCREENS / "positions.py", title="Positions"),
+        st.Page(SCREENS / "training.py", title="Training"),
     ],
     position="top",
 )

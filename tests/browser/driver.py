@@ -37,7 +37,7 @@ class App:
         self.problems: list[str] = []
         page.set_default_timeout(PATIENCE)
         page.route("**/*", self._only_the_server)
-        page.on("console", lambda message: message.type == "error" and self.problems.append(message.text))
+        page.on("console", self._note_errors)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.on("dialog", self._dismiss)
 
@@ -48,6 +48,11 @@ class App:
         else:
             self.problems.append(f"asked for {route.request.url}")
             route.abort()
+
+    def _note_errors(self, message) -> None:
+        # Opened at the address of a page, Streamlit first looks there for its server, and then at the root.
+        if message.type == "error" and "/_stcore/" not in message.location["url"]:
+            self.problems.append(f"{message.text} {message.location['url']}")
 
     def _dismiss(self, dialog) -> None:
         self.problems.append(f"a dialog opened: {dialog.message}")
@@ -73,6 +78,12 @@ class App:
         self.page.get_by_test_id("stTopNavLink").get_by_text(title, exact=True).click()
         expect(self.page.get_by_role("heading", name=title, exact=True)).to_be_visible(timeout=PATIENCE)
         self.wait()
+
+    def expect_charts(self, count: int) -> None:
+        """Wait until the page has so many charts, each of them drawn."""
+        expect(self.page.locator("[data-testid=stPlotlyChart] .main-svg:first-child")).to_have_count(
+            count, timeout=PATIENCE
+        )
 
     @property
     def text_box(self) -> Locator:

@@ -81,6 +81,13 @@ def test_a_link_restores_the_view(open_app):
     assert "linear" in app.heatmap.locator(".cbtitle").inner_html()
 
 
+@pytest.mark.parametrize("title", ["Positions", "Training"])
+def test_a_link_leads_straight_to_a_page(open_app, title):
+    app = open_app(f"/{title.lower()}")
+    assert app.page.get_by_role("heading", name=title, exact=True).is_visible()
+    assert app.page.get_by_test_id("stTopNavLink").count() == 3
+
+
 @pytest.mark.parametrize(
     "text", ["<b>bold</b> <script>alert(1)</script>", '<img src=x onerror="alert(1)"> **a** $x$ :red[b]']
 )
@@ -113,9 +120,7 @@ def test_everything_can_be_read_in_both_themes(open_app, theme):
         assert app.contrast(text.first) >= 4.5
     for title, charts in (("Positions", 4), ("Training", 5)):
         app.go_to(title)
-        plots = app.page.locator("[data-testid=stPlotlyChart] .main-svg .plot")
-        app.page.wait_for_function(f"document.querySelectorAll('[data-testid=stPlotlyChart]').length === {charts}")
-        assert plots.first.is_visible()
+        app.expect_charts(charts)
         assert app.contrast(app.page.locator("[data-testid=stPlotlyChart] .xtick text").first) >= 4.5
 
 
@@ -125,8 +130,8 @@ def test_a_phone_is_wide_enough(open_app, cat):
     assert app.overflow()[0] == 0
     app.number("Head").fill("4")
     app.number("Head").press("Enter")
-    app.expect_readout("Cross, layer 1, head 4.")
+    app.expect_readout("Cross, layer 3, head 4.")
     app.heatmap.scroll_into_view_if_needed()
-    assert_shows(app, cat.stacks["cross"], 1, 4, [(1, 1)])
+    assert_shows(app, cat.stacks["cross"], 3, 4, [(1, 1)])
     box = app.heatmap.bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 390

@@ -265,7 +265,7 @@ def test_a_link_with_impossible_values_falls_back(app, link):
     app.query_params.update({"text": TEXT} | link)
     app.run()
     assert_calm(app)
-    assert app.number_input(key="layer").value == 1
+    assert app.number_input(key="layer").value == 2
     assert app.number_input(key="head").value == 1
     assert app.number_input(key="beam").value == 4
     assert app.get_by_key("stack").value == "cross"

@@ -17,6 +17,9 @@ from viz_app.state import clean_text, keep_in_range
 
 STACK_NAMES = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
 
+OPENING_LAYER = 3
+"""The last decoder layer of the bundled model, whose cross attention shows which words translate each other."""
+
 HOW_TO_READ = {
     "encoder": "Each row is a token of the text that reads (query), each column a token that it reads from (key). The "
     "colour of a cell is the share of the row's attention that goes there; a row sums to 1. “▁” starts a word.",
@@ -185,7 +188,12 @@ def explore(inspection: Inspection) -> None:
         )
         stack = inspection.stacks[name]
         keep_in_range("layer", 1, len(stack))
-        layer = st.number_input("Layer", 1, len(stack), key="layer", bind="query-params", width=140) - 1
+        layer = (
+            st.number_input(
+                "Layer", 1, len(stack), min(OPENING_LAYER, len(stack)), key="layer", bind="query-params", width=140
+            )
+            - 1
+        )
         keep_in_range("head", 1, stack.num_heads(layer))
         head = st.number_input("Head", 1, stack.num_heads(layer), key="head", bind="query-params", width=140) - 1
         scale = st.segmented_control(

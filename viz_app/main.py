@@ -13,8 +13,8 @@ import streamlit as st  # noqa: E402
 from viz_app.errors import plain_errors  # noqa: E402
 
 HERE = Path(__file__).parent
-# Not "pages": beside the main script, Streamlit takes a folder of that name for its older kind of multi-page app, and the
-# first visitor of a fresh server would get a page that ran without this file.
+# Not "pages": Streamlit takes a folder of that name beside the main script for its older kind of multi-page app, and
+# the first visitor of a fresh server would get a page that ran without this file.
 SCREENS = HERE / "screens"
 ICON = HERE / "images" / "icon.png"
 

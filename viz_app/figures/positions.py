@@ -84,7 +84,7 @@ def wavelength_curve(wavelengths: Float[np.ndarray, " pair"], limit: float) -> g
         # On a logarithmic axis Plotly wants the exponent for an annotation, the value for a line.
         figure.add_annotation(x=0.5, xref="x domain", y=math.log10(value), yanchor="bottom", text=name, showarrow=False)
     figure.update_xaxes(title="sine-cosine pair i", rangemode="tozero")
-    figure.update_yaxes(title="positions (logarithmic)", type="log", range=[0.4, math.log10(limit) + 0.5])
+    figure.update_yaxes(title="positions (logarithmic)", type="log", dtick=1, range=[0.4, math.log10(limit) + 0.5])
     return finished(figure, height=340, showlegend=False)
 
 

@@ -90,11 +90,11 @@ class Chart:
 CHARTS = (
     Chart(
         "Loss",
-        {"loss": "training, label smoothing and dropout on", "validation_loss": "validation"},
-        "loss (nats a token)",
+        {"loss": "training, with dropout", "validation_loss": "validation, without dropout"},
+        "label-smoothed loss (nats a token)",
         ".4f",
     ),
-    Chart("BLEU on the validation sentences", {"validation_bleu": "BLEU"}, "BLEU", ".2f"),
+    Chart("BLEU on validation sentences (greedy search)", {"validation_bleu": "BLEU"}, "BLEU", ".2f"),
     Chart("Learning rate", {"learning_rate": "learning rate"}, "learning rate", ".4e"),
     Chart("Speed", {"tokens_per_second": "tokens per second"}, "source + target tokens a second", ",.0f"),
 )

@@ -82,7 +82,10 @@ norm = (
     if d_model % 2 == 0
     else "With an even d_model every row would have the same length, because sin² + cos² = 1 in each pair."
 )
-st.write(f"A row is the vector of one position, a column one dimension. The left changes from row to row. {norm}")
+st.write(
+    f"A row is the vector of one position, a column one dimension. On the left the values change from row "
+    f"to row, on the right they hardly do. {norm}"
+)
 
 st.header("What does the dot product of two positions know?", anchor="products")
 controls, picture = st.columns([1, 3], gap="medium")

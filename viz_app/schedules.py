@@ -58,7 +58,7 @@ def _problems(row: pd.Series) -> list[str]:
         value = row[column]
         if pd.isna(value):
             found.append(f"{column} is missing")
-        elif value != int(value) or not 1 <= value <= LARGEST:
+        elif not 1 <= value <= LARGEST or value != int(value):
             found.append(f"{column} is {value:g} and must be a whole number from 1 to {LARGEST:,}")
     scale = row["scale"]
     if pd.isna(scale):

@@ -23,9 +23,12 @@ def keep_in_range(key: str, low: int, high: int) -> None:
 
 
 def keep_options(key: str, options: Collection[Any]) -> None:
-    """Drop from the choices under `key` those that are no longer options, before their widget is created."""
-    if key in st.session_state:
-        kept = [choice for choice in st.session_state[key] if choice in options]
+    """Drop from the choices under `key` those that are no longer options, before their widget is created.
+
+    If none is left, the widget starts again with its default.
+    """
+    if chosen := st.session_state.get(key):
+        kept = [choice for choice in chosen if choice in options]
         if kept:
             st.session_state[key] = kept
         else:

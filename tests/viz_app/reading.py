@@ -40,7 +40,13 @@ def heatmap(app: AppTest) -> dict[str, Any]:
 def words(app: AppTest) -> str:
     """All text that the page shows, HTML included."""
     parts = [*app.markdown, *app.caption, *app.error, *app.info, *app.warning, *app.header, *app.title]
-    return "\n".join([*(part.value for part in parts), *(part.proto.body for part in app.get("html"))])
+    return "\n".join([*(part.value for part in parts), *html(app)])
+
+
+def html(app: AppTest) -> list[str]:
+    """The pieces of HTML on the page, the style sheet aside."""
+    bodies = [part.proto.body for part in app.get("html")]
+    return [body for body in bodies if not body.startswith("<style>")]
 
 
 def assert_calm(app: AppTest) -> None:

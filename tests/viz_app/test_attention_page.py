@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.viz_app.reading import TEXT, assert_calm, charts, heatmap, words
+from tests.viz_app.reading import TEXT, assert_calm, charts, heatmap, html, words
 from transformer_core.text.translator import Translator
 from transformer_core.zoo import bundled
 from viz_app.examples import EXAMPLES
@@ -136,7 +136,7 @@ def test_the_readout_names_the_strongest_pair(app, translator):
     show(app, stack="encoder", layer=2, head=3)
     _, weights = expected_weights(translator, TEXT, "encoder", 1, 2)
     row, column = np.unravel_index(weights.argmax(), weights.shape)
-    readout = app.get("html")[-1].proto.body
+    readout = html(app)[-1]
     assert "Encoder, layer 2, head 3." in readout
     assert f"(row {row + 1})" in readout and f"(column {column + 1})" in readout
     assert f"<b>{weights.max():.3f}</b>" in readout

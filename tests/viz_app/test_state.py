@@ -27,10 +27,10 @@ def test_a_number_moves_into_its_range(monkeypatch, value, kept):
 
 
 def test_choices_that_are_gone_are_dropped(monkeypatch):
-    monkeypatch.setattr(st, "session_state", {"some": [1, 9], "none": [9]})
-    for key in ("some", "none", "absent"):
+    monkeypatch.setattr(st, "session_state", {"some": [1, 9], "none": [9], "cleared": []})
+    for key in ("some", "none", "cleared", "absent"):
         keep_options(key, range(3))
-    assert st.session_state == {"some": [1]}
+    assert st.session_state == {"some": [1], "cleared": []}
 
 
 def test_markdown_is_shown_literally():

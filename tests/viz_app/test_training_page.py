@@ -77,7 +77,7 @@ def test_without_a_row_the_page_asks_for_one(app, monkeypatch):
 
 def test_the_measured_run_is_the_models_file(page, pretrained):
     run = pd.read_csv(pretrained / "tiny-en-de" / "training.csv")
-    loss, bleu, rate, speed = charts(page)[1:]
+    loss, rate, bleu, speed = charts(page)[1:]
     assert list(loss["data"][0]["x"]) == list(run["step"])
     np.testing.assert_allclose(loss["data"][0]["y"], run["loss"])
     assert list(loss["data"][1]["y"]) == list(run["validation_loss"].dropna())

@@ -46,7 +46,7 @@ def strongest_pair(weights: Float[np.ndarray, "query key"]) -> tuple[int, int, f
 
 
 def head_grid(
-    layers: Sequence[Float[np.ndarray, "head row column"]],
+    layers: Sequence[Float[np.ndarray, "_ row column"]],
     selected: tuple[int, int],
     scale: ColourScale = "square root",
     height: int = 440,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import viz_app
 from tests.viz_app.reading import assert_calm, open_page, words
 from viz_app import library
 
@@ -45,3 +46,8 @@ def test_each_theme_has_ten_distinct_line_colours(theme):
     """Plotly falls back to colours of its own with fewer than ten."""
     colours = CONFIG["theme"][theme]["chartCategoricalColors"]
     assert len(set(colours)) == len(colours) >= 10
+
+
+def test_streamlits_older_multi_page_mode_stays_off():
+    """It takes over where a folder pages/ lies beside the main script, and leaves main.py out for the first visitor."""
+    assert not Path(viz_app.__file__).with_name("pages").exists()

@@ -4,6 +4,7 @@ Rows are queries, columns are keys. Positions are the coordinates and tokens onl
 occurs twice has two rows and two columns.
 """
 
+import html
 import math
 from collections.abc import Sequence
 
@@ -178,7 +179,7 @@ def head_heatmap(
     # Hover text reads the names of all positions from the axes of the heatmap. What is printed is a second pair of
     # axes with as many labels as there is room for.
     figure.add_scatter(x=[None], y=[None], xaxis="x2", yaxis="y2", showlegend=False, hoverinfo="skip")
-    hidden = {"showticklabels": False, "showgrid": False, "zeroline": False}
+    hidden = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
     figure.update_layout(
         xaxis={**hidden, **_positions(keys), "range": [-0.5, len(keys) - 0.5]},
         yaxis={**hidden, **_positions(queries), "range": [len(queries) - 0.5, -0.5]},
@@ -188,13 +189,13 @@ def head_heatmap(
             "matches": "x",
             "side": "top",
             "tickangle": -45 if len(keys) > 6 else 0,
-            "title": f"key (column): {key_label}",
+            "title": f"key (column): {html.escape(key_label)}",
         },
         yaxis2={
             **_positions(queries, step=math.ceil(len(queries) * ROW_PIXELS / (height - 120))),
             "overlaying": "y",
             "matches": "y",
-            "title": f"query (row): {query_label}",
+            "title": f"query (row): {html.escape(query_label)}",
         },
     )
     figure.update_xaxes(showgrid=False, zeroline=False, tickfont={"family": CODE_FONT})

@@ -15,35 +15,33 @@ class Example:
 EXAMPLES = (
     Example(
         "Coreference",
-        "The dog didn't eat the meat because it was not hungry.",
-        "What does “it” stand for: the dog or the meat? German has to decide (er or es). Look in Encoder for heads "
-        "whose row “it” has weight on “dog”, and in Cross for what the German pronoun reads.",
+        "I bought a car, but it is too small.",
+        "“it” is the car, and the German pronoun has to agree with it. In Encoder, which heads of the row “it” reach "
+        "back to “car”?",
     ),
     Example(
         "Word order",
-        "I have never seen such a beautiful sunset.",
-        "German puts the participle last. In Cross the weights mostly run along the diagonal; look how the row of the "
-        "last verb leaves it for “seen”.",
+        "Yesterday I read a very good book.",
+        "German may put the verb in two places. In Cross, which rows read “read”, and where do they leave the diagonal?",
     ),
     Example(
         "Agreement",
-        "The keys that were on the table are gone.",
-        "The verb “are” agrees with “keys”, not with its neighbour “table”. Look in Encoder for heads that connect "
-        "them across the relative clause.",
+        "The children who live next door are very loud.",
+        "“are” agrees with “children”, not with its neighbour “door”. In Encoder, which heads connect the two?",
     ),
     Example(
         "Ambiguity",
-        "She sat down on the bank of the river.",
-        "A bank can be Bank or Ufer in German. Look in Encoder at the row “bank”: which heads reach “river”?",
+        "He sat on the bank of the river.",
+        "A bank can be Bank or Ufer. Which did the model take, and which heads of the row “bank” reach “river”?",
     ),
     Example(
-        "Negation",
-        "He does not like coffee, and she does not like tea.",
-        "“not” and “like” occur twice: two rows and two columns each. Look in Cross which one each “nicht” reads.",
+        "Repetition",
+        "Tom does not like coffee and Mary does not like tea.",
+        "“does not like” stands there twice. In Cross, does each half of the translation read its own half of the text?",
     ),
     Example(
         "Separable verb",
         "Please turn off the light when you leave.",
-        "“turn off” is two words apart from each other in German too. Look in Cross for the two parts of the verb.",
+        "“turn off” can become a verb in two parts, as in schalten … aus. In Cross, which rows read “off”?",
     ),
 )

@@ -22,7 +22,7 @@ EXAMPLES = (
     Example(
         "Word order",
         "Yesterday I read a very good book.",
-        "German may put the verb in two places. In Cross, which rows read “read”, and where do they leave the diagonal?",
+        "German may put the verb in two places. In Cross, which rows read “read”, and do they leave the diagonal?",
     ),
     Example(
         "Agreement",
@@ -37,7 +37,7 @@ EXAMPLES = (
     Example(
         "Repetition",
         "Tom does not like coffee and Mary does not like tea.",
-        "“does not like” stands there twice. In Cross, does each half of the translation read its own half of the text?",
+        "“does not like” is there twice. In Cross, does each half of the translation read its own half of the text?",
     ),
     Example(
         "Separable verb",

@@ -1,6 +1,7 @@
 """python -m transformer_core, as it is typed."""
 
 import io
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from transformer_core.__main__ import main
+from transformer_core.training.data import SplitRecord, fingerprint, read_pairs
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,6 +40,7 @@ def translate(monkeypatch, folder: Path, content: bytes, *options: str) -> list[
         (b"The cat sleeps.", ["Die Katze schl\u00e4ft."]),
         (b"\nThe cat sleeps.\n\n  \nI see the dog.\n", ["", "Die Katze schl\u00e4ft.", "", "", "Ich sehe den Hund."]),
         (b"The cat sleeps.\r\n", ["Die Katze schl\u00e4ft."]),
+        ("\u200b\ufeff\u200e\x01\n\r\n".encode(), ["", ""]),
     ],
 )
 def test_one_line_out_for_each_line_in(monkeypatch, tiny_translator_folder, content, lines):
@@ -54,7 +57,7 @@ def test_odd_lines_stay_single_lines(monkeypatch, tiny_translator_folder):
 def test_a_line_over_the_limit_is_cut_with_the_count_shown(monkeypatch, capfd, tiny_translator_folder):
     content = b"The cat sleeps.\n" + b"the cat " * 2000 + b"\n"
     assert len(translate(monkeypatch, tiny_translator_folder, content)) == 2
-    assert "line 2 is 4001 tokens long: only its first 64 are read" in capfd.readouterr().err
+    assert "line 2 is 4000 tokens long: only its first 63 are read" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -76,10 +79,14 @@ def test_a_mistake_is_one_line_on_standard_error(capsys, tmp_path, arguments, me
 
 
 def test_evaluate_prints_bleu(capsys, tmp_path, tiny_translator_folder):
+    folder = shutil.copytree(tiny_translator_folder, tmp_path / "model")
     data = tmp_path / "pairs.tsv"
     lines = [f"The cat sleeps {i}.\tDie Katze schl\u00e4ft {i}.\n" for i in range(12)]
     data.write_text("".join(lines), encoding="utf-8")
-    options = ["--model", str(tiny_translator_folder), "--data", str(data), "--held-out", "3", "--device", "cpu"]
+    options = ["--model", str(folder), "--data", str(data), "--device", "cpu"]
+    assert main(["evaluate", *options]) == 2
+    assert "split.json is missing" in capsys.readouterr().err
+    SplitRecord(held_out=3, seed=1, max_words=250, data_sha256=fingerprint(read_pairs(data)[0])).save(folder)
     assert main(["evaluate", *options]) == 0
     assert capsys.readouterr().out.startswith("BLEU = ")
 

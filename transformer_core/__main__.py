@@ -2,10 +2,14 @@
 
 import argparse
 import dataclasses
+import os
 import shlex
 import sys
 from pathlib import Path
 from typing import Literal, get_args, get_origin
+
+STOPPED = 130
+"""Exit status of a command that Ctrl-C ended, as shells have it."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -21,9 +25,14 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except RuntimeError as error:  # torch.OutOfMemoryError is one
+        if "out of memory" not in str(error):
+            raise
+        print("error: the GPU has too little memory: use --device cpu, or a smaller --batch-tokens", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
-        return 130
+        return STOPPED
 
 
 def _add_train(commands: argparse._SubParsersAction) -> None:
@@ -31,12 +40,14 @@ def _add_train(commands: argparse._SubParsersAction) -> None:
 
     parser = commands.add_parser("train", help="train a translator on a file of sentence pairs")
     for field in dataclasses.fields(TrainingOptions):
-        settings: dict = {"type": field.type, "help": f"default: {field.default}"}
+        settings: dict = {"type": field.type, "help": field.metadata["help"]}
         if get_origin(field.type) is Literal:
             settings |= {"type": str, "choices": get_args(field.type)}
         if field.default is dataclasses.MISSING:
-            settings |= {"required": True, "help": None}
-        parser.add_argument(f"--{field.name.replace('_', '-')}", default=field.default, **settings)
+            settings["required"] = True
+        else:
+            settings |= {"default": field.default, "help": f"{settings['help']} (default: {field.default or 'none'})"}
+        parser.add_argument(f"--{field.name.replace('_', '-')}", **settings)
     parser.set_defaults(run=_train)
 
 
@@ -46,16 +57,22 @@ def _train(arguments: argparse.Namespace) -> int:
 
     names = [field.name for field in dataclasses.fields(TrainingOptions)]
     options = TrainingOptions(**{name: getattr(arguments, name) for name in names})
-    train(options, command=shlex.join(["python", "-m", "transformer_core", *sys.argv[1:]]))
-    return 0
+    processes = os.environ.get("LOCAL_WORLD_SIZE")
+    launcher = ["torchrun", "--nproc-per-node", processes] if processes else ["python"]
+    finished = train(options, command=shlex.join([*launcher, "-m", "transformer_core", *sys.argv[1:]]))
+    return 0 if finished else STOPPED
+
+
+def _add_decoding(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", type=Path, required=True, help="folder of a trained translator")
+    parser.add_argument("--beam-size", type=int, default=4, help="1 is greedy search (default: 4)")
+    parser.add_argument("--length-penalty", type=float, default=0.6, help="the paper's alpha (default: 0.6)")
+    parser.add_argument("--device", default="auto", help="auto, cuda, mps or cpu (default: auto)")
 
 
 def _add_translate(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("translate", help="translate standard input, one sentence a line, to standard output")
-    parser.add_argument("--model", type=Path, required=True, help="folder of a trained translator")
-    parser.add_argument("--beam-size", type=int, default=4)
-    parser.add_argument("--length-penalty", type=float, default=0.6)
-    parser.add_argument("--device", default="auto")
+    _add_decoding(parser)
     parser.set_defaults(run=_translate)
 
 
@@ -66,14 +83,12 @@ def _translate(arguments: argparse.Namespace) -> int:
     # Only "\n" ends a line: a form feed or a line separator inside a sentence must not make two of it.
     text = sys.stdin.buffer.read().decode("utf-8", "replace")
     lines = text.removesuffix("\n").split("\n") if text else []
+    most = translator.max_source_tokens - 1  # and the end token
     for index, line in enumerate(lines):
-        tokens = len(translator.source_ids(line))
-        if tokens > translator.max_source_tokens:
+        tokens = len(translator.source_ids(line)) - 1
+        if tokens > most:
             lines[index] = translator.shorten(line)
-            print(
-                f"line {index + 1} is {tokens} tokens long: only its first {translator.max_source_tokens} are read",
-                file=sys.stderr,
-            )
+            print(f"line {index + 1} is {tokens} tokens long: only its first {most} are read", file=sys.stderr)
     for translation in translator.translate(lines, arguments.beam_size, arguments.length_penalty):
         # A translation is one line, whatever the model says.
         sys.stdout.buffer.write(" ".join(translation.splitlines()).encode() + b"\n")
@@ -81,25 +96,21 @@ def _translate(arguments: argparse.Namespace) -> int:
 
 
 def _add_evaluate(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser("evaluate", help="BLEU of a translator on the test sentences of its training data")
-    parser.add_argument("--model", type=Path, required=True, help="folder of a trained translator")
+    parser = commands.add_parser("evaluate", help="BLEU of a translator on the sentences that its training held out")
+    _add_decoding(parser)
     parser.add_argument("--data", type=Path, required=True, help="the file it was trained on")
-    parser.add_argument("--held-out", type=int, default=2000, help="as it was given to train")
-    parser.add_argument("--seed", type=int, default=1, help="as it was given to train")
-    parser.add_argument("--beam-size", type=int, default=4)
-    parser.add_argument("--length-penalty", type=float, default=0.6)
-    parser.add_argument("--device", default="auto")
     parser.set_defaults(run=_evaluate)
 
 
 def _evaluate(arguments: argparse.Namespace) -> int:
     from transformer_core.text import Translator
-    from transformer_core.training.data import read_pairs, split_pairs
+    from transformer_core.training.batches import pairs_that_fit
+    from transformer_core.training.data import SplitRecord
     from transformer_core.training.evaluation import bleu
 
     translator = Translator.load(arguments.model, arguments.device)
-    pairs, _ = read_pairs(arguments.data, skip_bad_lines=True)
-    test = split_pairs(pairs, arguments.held_out, arguments.seed).test
+    split = SplitRecord.load(arguments.model).split(arguments.data)
+    test = pairs_that_fit(split.test, translator.tokenizer, translator.max_source_tokens)
     print(bleu(translator, test, arguments.beam_size, arguments.length_penalty))
     return 0
 

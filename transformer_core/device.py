@@ -14,9 +14,8 @@ def choose_device(name: str = "auto") -> torch.device:
     present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
         return torch.device(next(kind for kind in ("cuda", "mps", "cpu") if present[kind]))
-    kind = name.split(":")[0]
-    if kind not in present:
+    if name not in present:
         raise ValueError(f"unknown device {name!r}: use one of {', '.join(DEVICES)}")
-    if not present[kind]:
-        raise ValueError(f"this machine has no usable {kind} device: use auto or cpu")
+    if not present[name]:
+        raise ValueError(f"this machine has no usable {name} device: use auto or cpu")
     return torch.device(name)

@@ -144,6 +144,14 @@ def test_weights_start_xavier_uniform():
         assert projection.weight.std().item() == pytest.approx(bound / math.sqrt(3), rel=0.02)
 
 
+def test_a_mask_that_is_meant_to_be_added_is_refused():
+    x, added = torch.randn(1, 3, 8), torch.zeros(3, 3).masked_fill(torch.ones(3, 3).triu(1).bool(), -torch.inf)
+    with pytest.raises(ValueError, match="1 where attention is allowed"):
+        scaled_dot_product_attention(x, x, x, added)
+    with pytest.raises(ValueError, match="1 where attention is allowed"):
+        MultiHeadAttention(8, 2)(x, x, x, added)
+
+
 @pytest.mark.parametrize("sizes", [(10, 3), (0, 1), (8, 0), (8, -2)])
 def test_heads_that_do_not_fit_are_refused(sizes):
     with pytest.raises(ValueError, match="num_heads"):

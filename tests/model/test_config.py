@@ -25,6 +25,8 @@ def test_big_is_table_3s_last_row():
         ("vocab_size", 0, "at least 1"),
         ("d_ff", 0, "at least 1"),
         ("num_encoder_layers", -1, "at least 0"),
+        ("num_decoder_layers", 0, "at least 1"),
+        ("dropout", "0.1", "outside [0, 1)"),
         ("num_decoder_layers", True, "whole number"),
         ("max_length", 0, "at least 1"),
         ("dropout", 1.0, "outside [0, 1)"),

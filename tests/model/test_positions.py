@@ -61,7 +61,7 @@ def test_wavelengths():
 
 
 def test_a_wavelength_is_a_full_turn():
-    # Pair 64 of 128 turns at 1/100: after 200 pi = 628.3 positions it is where it was.
+    # Of 64 pairs the one in the middle turns 1/100 a position: after 200 pi = 628.3 positions it is where it was.
     assert wavelengths(128)[32].item() == pytest.approx(200 * math.pi)
 
 

@@ -1,5 +1,6 @@
 """Decoding against hand-made probabilities, and cached decoding against reading the whole prefix again."""
 
+import itertools
 import math
 
 import pytest
@@ -13,6 +14,8 @@ PAD, BOS, EOS, A, B, C = range(6)
 
 class TableModel(Transformer):
     """A model whose next-token probabilities stand in a table: {prefix: {token: probability}}."""
+
+    after_anything_else = EOS
 
     def __init__(self, table):
         torch.nn.Module.__init__(self)
@@ -29,13 +32,26 @@ class TableModel(Transformer):
         rows = []
         for prefix in target_ids.tolist():
             row = torch.full((6,), 1e-9)
-            for token, probability in self.table.get(tuple(prefix[1:]), {EOS: 1.0}).items():
+            for token, probability in self.table.get(tuple(prefix[1:]), {self.after_anything_else: 1.0}).items():
                 row[token] = probability
             rows.append(row)
         return torch.stack(rows).unsqueeze(1)
 
     def logits(self, hidden):
         return hidden.log()
+
+
+class WideTableModel(TableModel):
+    """With a vocabulary large enough for a wide beam; the further tokens are all but impossible, and lead nowhere."""
+
+    after_anything_else = A
+
+    def __init__(self, table):
+        super().__init__(table)
+        self.config = TransformerConfig(vocab_size=100, pad_id=PAD, max_length=100)
+
+    def logits(self, hidden):
+        return torch.nn.functional.pad(hidden, (0, 94), value=1e-9).log()
 
 
 SOURCE = torch.tensor([[A, EOS]])
@@ -73,6 +89,31 @@ def test_a_target_that_never_ends_stops_fifty_tokens_after_its_source():
     endless = TableModel({(A,) * n: {A: 1.0} for n in range(200)})
     assert greedy_search(endless, SOURCE, BOS, EOS, use_cache=False) == [[A] * 52]
     assert beam_search(endless, SOURCE, BOS, EOS, beam_size=2, use_cache=False) == [[A] * 52]
+
+
+def test_a_finished_target_beats_one_that_never_ends():
+    # "B" ends; "A A A ..." is likelier at every length, and the length penalty favours it more and more.
+    table = {(A,) * n: {A: 1.0} for n in range(1, 200)} | {(): {A: 0.9, B: 0.1}}
+    assert beam_search(TableModel(table), SOURCE, BOS, EOS, beam_size=2, alpha=2.0, use_cache=False) == [[B]]
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_beam_as_wide_as_the_tree_finds_what_trying_everything_finds(seed, alpha):
+    # Three words, and an end that is certain after three of them: 1 + 3 + 9 + 27 targets.
+    generator = torch.Generator().manual_seed(seed)
+    table = {}
+    targets = [t for length in range(4) for t in itertools.product((A, B, C), repeat=length)]
+    for target in targets:
+        draw = torch.rand(4, generator=generator).tolist() if len(target) < 3 else [1.0, 0.0, 0.0, 0.0]
+        table[target] = {token: p / sum(draw) for token, p in zip((EOS, A, B, C), draw, strict=True)}
+
+    def score(target):
+        steps = [table[target[:i]][token] for i, token in enumerate([*target, EOS])]
+        return math.log(math.prod(steps)) / ((5 + len(target) + 1) / 6) ** alpha
+
+    found = beam_search(WideTableModel(table), SOURCE, BOS, EOS, beam_size=40, alpha=alpha, use_cache=False)
+    assert found == [list(max(targets, key=score))]
 
 
 def test_padding_and_begin_are_never_generated():

@@ -21,7 +21,7 @@ def test_special_tokens_have_their_ids(tokenizer):
     ids = [tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id]
     assert ids == [0, 1, 2, 3]
     assert tokenizer.pieces(ids) == ["<pad>", "<unk>", "<s>", "</s>"]
-    assert tokenizer.decode(ids) in ("", " ⁇ ")
+    assert tokenizer.decode([tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id]) == ""
 
 
 @pytest.mark.parametrize("sentence", SENTENCES[:4])

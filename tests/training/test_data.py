@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_core.training.data import DataError, Pair, read_pairs, split_pairs, with_all_references
+from transformer_core.training.data import (
+    DataError,
+    Pair,
+    SplitRecord,
+    fingerprint,
+    read_pairs,
+    split_pairs,
+    with_all_references,
+)
 
 GOOD = b"Hi.\tHallo!\nRun!\tLauf!\n"
 
@@ -52,6 +60,10 @@ def test_a_bad_line_is_skipped_and_reported_where_that_is_asked_for(tmp_path, li
     assert [pair.source for pair in pairs] == ["Hi.", "Run!", "Go."]
     assert [bad.number for bad in bad_lines] == [3]
     assert problem in bad_lines[0].problem
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_sentence(tmp_path):
+    assert read_pairs(write(tmp_path, "\ufeffHi.\tHallo!\n".encode())) == ([Pair("Hi.", "Hallo!")], [])
 
 
 @pytest.mark.parametrize(
@@ -117,6 +129,31 @@ def test_a_large_group_of_linked_sentences_is_training_data():
 def test_too_few_pairs_are_refused_with_the_cure():
     with pytest.raises(ValueError, match="--held-out"):
         split_pairs([Pair(f"en {i}", f"de {i}") for i in range(25)], held_out=10, seed=0)
+
+
+def test_the_record_finds_the_same_split_again_and_refuses_other_data(tmp_path):
+    path = write(tmp_path, b"".join(f"en {i}\tde {i}\n".encode() for i in range(100)))
+    pairs, _ = read_pairs(path)
+    SplitRecord(held_out=10, seed=3, max_words=250, data_sha256=fingerprint(pairs)).save(tmp_path)
+    assert SplitRecord.load(tmp_path).split(path) == split_pairs(pairs, 10, 3)
+    path.write_bytes(path.read_bytes() + b"one\tmore\n")
+    with pytest.raises(DataError, match="does not hold the pairs"):
+        SplitRecord.load(tmp_path).split(path)
+
+
+def test_a_missing_or_damaged_record_is_named(tmp_path):
+    with pytest.raises(DataError, match=r"split\.json is missing"):
+        SplitRecord.load(tmp_path)
+    (tmp_path / "split.json").write_text('{"seed": 1}')
+    with pytest.raises(DataError, match=r"split\.json is damaged"):
+        SplitRecord.load(tmp_path)
+
+
+def test_the_fingerprint_sees_every_difference():
+    pairs = [Pair("a", "b"), Pair("c", "d")]
+    others = [pairs[:1], pairs[::-1], [Pair("a", "b"), Pair("c", "e")], [Pair("a", "bc"), Pair("", "d")]]
+    assert len({fingerprint(other) for other in [pairs, *others]}) == 5
+    assert fingerprint(list(pairs)) == fingerprint(pairs)
 
 
 def test_all_references_of_a_sentence_stand_together():

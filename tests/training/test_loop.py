@@ -15,6 +15,7 @@ import safetensors.torch
 import torch
 
 from transformer_core.text import Translator
+from transformer_core.training import loop
 from transformer_core.training.data import read_pairs, split_pairs
 from transformer_core.training.loop import train
 from transformer_core.training.options import TrainingOptions
@@ -134,13 +135,15 @@ def test_ctrl_c_loses_nothing(data, finished, tmp_path):
         [sys.executable, *command_for(options)], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
     )
     # A row of training.csv is the sign that it is in the middle of its steps.
+    deadline = time.monotonic() + 120
     while process.poll() is None and not (
         (tmp_path / "training.csv").exists() and len((tmp_path / "training.csv").read_text().splitlines()) > 1
     ):
+        assert time.monotonic() < deadline
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == 0, errors
+    assert process.returncode == 130, errors
     assert "nothing is lost" in errors
     assert "Traceback" not in errors
     stopped = int(errors.split("Stopped after step ")[1].split(";")[0].replace(",", ""))
@@ -152,10 +155,20 @@ def test_ctrl_c_loses_nothing(data, finished, tmp_path):
     assert same == [row[:3] for row in course_of(finished)]
 
 
+def test_a_stop_before_the_last_step_is_judged_leaves_the_judging_for_later(data, finished, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        # Ctrl-C arrives while the last step's validation runs.
+        patch.setattr(loop, "mean_loss", lambda *_: signal.raise_signal(signal.SIGINT) or 1.0)
+        assert not train(options_for(data, tmp_path, validate_every=12), "")
+    assert not (tmp_path / "model.safetensors").exists()
+    assert train(options_for(data, tmp_path, validate_every=12), "")
+    assert (tmp_path / "model.safetensors").read_bytes() == (finished / "model.safetensors").read_bytes()
+
+
 def test_rows_after_the_last_saved_step_are_done_again_and_not_twice(data, finished, tmp_path):
     train(options_for(data, tmp_path, steps=6), "")
     with open(tmp_path / "training.csv", "a", encoding="utf-8") as file:
-        file.write("8,0.1,9.9,1,1,,\n")  # a run that was killed after this row and before its next checkpoint
+        file.write("8,0.1,9.9,1,1,,\n1")  # a run that was killed in the row after this and before its next checkpoint
     train(options_for(data, tmp_path), "")
     # The run of six steps validated at its end, which the run of twelve did not.
     assert [row[:3] for row in course_of(tmp_path)] == [row[:3] for row in course_of(finished)]
@@ -164,6 +177,49 @@ def test_rows_after_the_last_saved_step_are_done_again_and_not_twice(data, finis
 def test_going_on_with_other_options_is_refused_by_name(data, finished):
     with pytest.raises(ValueError, match=r"dropout was 0\.1, is 0\.2"):
         train(options_for(data, finished, dropout=0.2), "")
+
+
+def test_going_on_with_other_data_is_refused(data, finished, tmp_path):
+    other = tmp_path / "other.tsv"
+    other.write_text(data.read_text(encoding="utf-8") + "one\tmore\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="does not hold the same pairs"):
+        train(options_for(other, finished), "")
+    # The same pairs elsewhere are welcome.
+    moved = tmp_path / "moved.tsv"
+    moved.write_bytes(data.read_bytes())
+    assert train(options_for(moved, finished), "")
+
+
+def test_going_on_with_another_number_of_processes_is_refused(data, finished):
+    state = finished / "training_state" / "resume" / "progress.json"
+    before = state.read_text()
+    state.write_text(before.replace('"processes": 1', '"processes": 2'))
+    with pytest.raises(ValueError, match="processes were 2, are 1"):
+        train(options_for(data, finished), "")
+    state.write_text(before)
+
+
+def test_going_back_is_refused(data, finished):
+    with pytest.raises(ValueError, match="is at step 12, beyond --steps 6"):
+        train(options_for(data, finished, steps=6), "")
+
+
+def test_pairs_longer_than_the_model_are_left_out_on_every_side_and_counted(data, tmp_path, capsys):
+    long = tmp_path / "long.tsv"
+    words = " ".join(["the stone"] * 20)
+    extra = "".join(f"{words} {i}\t{words} {i}\n" for i in range(30))
+    long.write_text(data.read_text(encoding="utf-8") + extra, encoding="utf-8")
+    train(options_for(long, tmp_path / "model", max_length=24), "")
+    errors = capsys.readouterr().err
+    counts = {
+        name: int(errors.split(f" {name} pairs of more than 24")[0].split()[-1])
+        for name in ("train", "validation", "test")
+        if f" {name} pairs of more than 24" in errors
+    }
+    assert sum(counts.values()) == 30
+    assert counts.keys() - {"train"}, "none was held out: choose another seed"
+    with pytest.raises(ValueError, match="use a larger --max-length"):
+        train(options_for(long, tmp_path / "none", max_length=2), "")
 
 
 def test_a_finished_model_is_not_overwritten(data, tiny_translator_folder):

@@ -27,14 +27,18 @@ def scaled_dot_product_attention(
     Returns:
         The weighted sums of the values, and the weights. A row of weights sums to 1; a query that may attend to
         nothing has weights and output of zero.
+
+    Raises:
+        ValueError: the mask holds other values than true and false, or 1 and 0.
     """
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
     if mask is not None:
-        scores = scores.masked_fill(mask == 0, -torch.inf)
+        allowed = as_boolean_mask(mask)
+        scores = scores.masked_fill(~allowed, -torch.inf)
     weights = torch.softmax(scores, dim=-1)
     if mask is not None:
         # The softmax of a row of -inf is 0 / 0.
-        weights = weights.masked_fill(mask == 0, 0.0)
+        weights = weights.masked_fill(~allowed, 0.0)
     return weights @ value, weights
 
 
@@ -75,6 +79,9 @@ class MultiHeadAttention(nn.Module):
         Args:
             mask: true (or 1) where attention is allowed; (query, key), (batch, query, key) or
                 (batch, head, query, key), each size but the last also 1.
+
+        Raises:
+            ValueError: the mask holds other values than true and false, or 1 and 0.
         """
         return self.attend(query, *self.project_keys_values(key, value), mask)
 
@@ -94,7 +101,7 @@ class MultiHeadAttention(nn.Module):
         """Attend to keys and values that `project_keys_values` made."""
         queries = self._split_heads(self.w_q(query))
         if mask is not None:
-            mask = mask != 0
+            mask = as_boolean_mask(mask)
             if mask.dim() == 3:
                 mask = mask.unsqueeze(1)
         heads = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
@@ -102,6 +109,19 @@ class MultiHeadAttention(nn.Module):
 
     def _split_heads(self, x: Float[Tensor, "batch token d_model"]) -> Float[Tensor, "batch head token d_k"]:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+
+
+def as_boolean_mask(mask: Shaped[Tensor, "*shape"]) -> Bool[Tensor, "*shape"]:
+    """The mask with true for 1 and false for 0.
+
+    Raises:
+        ValueError: the mask holds other numbers, as one that is to be added to the scores does.
+    """
+    if mask.dtype == torch.bool:
+        return mask
+    if not ((mask == 0) | (mask == 1)).all():
+        raise ValueError("a mask holds 1 where attention is allowed and 0 where it is not, and nothing else")
+    return mask == 1
 
 
 def padding_mask(token_ids: Int[Tensor, "batch key"], pad_id: int) -> Bool[Tensor, "batch 1 key"]:

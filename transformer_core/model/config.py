@@ -30,17 +30,17 @@ class TransformerConfig:
     """Token id that fills up a batch. It is never attended to."""
 
     def __post_init__(self) -> None:
-        for name in ("vocab_size", "d_model", "num_heads", "d_ff", "max_length"):
+        for name in ("vocab_size", "d_model", "num_heads", "num_decoder_layers", "d_ff", "max_length"):
             self._require_integer(name, at_least=1)
-        for name in ("num_encoder_layers", "num_decoder_layers", "pad_id"):
+        for name in ("num_encoder_layers", "pad_id"):
             self._require_integer(name, at_least=0)
         if self.d_model % self.num_heads:
             raise ValueError(
                 f"d_model={self.d_model} is not divisible by num_heads={self.num_heads}: "
                 "every head works on d_model / num_heads dimensions"
             )
-        if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout={self.dropout} is outside [0, 1): it is the share of values set to zero")
+        if not isinstance(self.dropout, int | float) or not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout={self.dropout!r} is outside [0, 1): it is the share of values set to zero")
         if self.norm not in ("post", "pre"):
             raise ValueError(f'norm={self.norm!r} is neither "post" (as in the paper) nor "pre"')
         if self.pad_id >= self.vocab_size:

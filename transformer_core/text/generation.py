@@ -100,10 +100,12 @@ def beam_search(
     Args and returns as in `greedy_search`.
 
     Raises:
-        ValueError: a beam size below 1 or beyond half of the vocabulary.
+        ValueError: a beam size below 1 or beyond half of the vocabulary, or a negative alpha.
     """
     if not 1 <= beam_size <= model.config.vocab_size // 2:
         raise ValueError(f"beam_size={beam_size} must be between 1 and {model.config.vocab_size // 2}")
+    if not alpha >= 0:
+        raise ValueError(f"the length penalty alpha={alpha} must be at least 0")
     batch, device = source_ids.size(0), source_ids.device
     state = _NextToken(model, source_ids, bos_id, use_cache)
     state.select(torch.arange(batch, device=device).repeat_interleave(beam_size))
@@ -139,12 +141,10 @@ def beam_search(
         target_ids = torch.cat([target_ids[rows], tokens[keep].view(-1, 1)], dim=1)
         scores = scores[keep]
 
-    # A sentence that met the length limit still offers what it has.
-    penalty = length_penalty(target_ids.size(1) - 1, alpha)
+    # Where no hypothesis ended within the limit, the likeliest one has to do.
     for i, sentence in enumerate(sentences):
-        finished[sentence] += [
-            (float(scores[i, j]) / penalty, target_ids[i * beam_size + j, 1:].tolist()) for j in range(beam_size)
-        ]
+        if not finished[sentence]:
+            finished[sentence] = [(float(scores[i, 0]), target_ids[i * beam_size, 1:].tolist())]
     return [max(hypotheses, key=lambda scored: scored[0])[1] for hypotheses in finished]
 
 

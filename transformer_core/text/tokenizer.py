@@ -10,8 +10,9 @@ import sentencepiece
 class Tokenizer:
     """A trained SentencePiece model.
 
-    Special tokens never come out of text: a typed "</s>" is three ordinary characters and more.
-    Characters that the vocabulary lacks become their UTF-8 bytes ("<0xF0>"), so that nothing is lost.
+    Special tokens never come out of text: a typed "</s>" is four ordinary characters. Text is normalised (NFKC, runs
+    of blanks become one, invisible characters vanish); a character that the vocabulary lacks becomes its UTF-8 bytes
+    ("<0xF0>").
     """
 
     def __init__(self, model: bytes) -> None:
@@ -90,7 +91,7 @@ class Tokenizer:
         return self._processor.encode(text.encode("utf-8", "replace").decode())
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of token ids; special tokens leave no trace in it."""
+        """The text of token ids, without padding, begin and end tokens."""
         return self._processor.decode(list(ids))
 
     def pieces(self, ids: Sequence[int]) -> list[str]:

@@ -47,10 +47,10 @@ class Translator:
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise ValueError(f"{folder / 'config.json'} does not describe a translator: {error}") from error
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
-        if tokenizer.vocab_size != model.config.vocab_size:
-            raise ValueError(
-                f"{folder}: the tokenizer has {tokenizer.vocab_size} pieces, the model {model.config.vocab_size}"
-            )
+        for name in ("vocab_size", "pad_id"):
+            of_tokenizer, of_model = getattr(tokenizer, name), getattr(model.config, name)
+            if of_tokenizer != of_model:
+                raise ValueError(f"{folder}: {name} is {of_tokenizer} in the tokenizer and {of_model} in config.json")
         try:
             weights = safetensors.torch.load_file(folder / "model.safetensors")
             model.load_state_dict(weights)
@@ -109,19 +109,20 @@ class Translator:
         return in_batches(sources, generate_batch)
 
     def translate(self, sentences: Sequence[str], beam_size: int = 4, length_penalty: float = 0.6) -> list[str]:
-        """Translate sentences, each on its own. A blank sentence has a blank translation.
+        """Translate sentences, each on its own. A sentence in which there is no token has an empty translation.
 
         Raises:
             ValueError: a sentence longer than `max_source_tokens`.
         """
         results = [""] * len(sentences)
-        filled = [i for i, sentence in enumerate(sentences) if sentence.strip()]
-        sources = [self.source_ids(sentences[i]) for i in filled]
-        for index, source in zip(filled, sources, strict=True):
+        sources = {index: self.source_ids(sentence) for index, sentence in enumerate(sentences)}
+        for index, source in sources.items():
             if len(source) > self.max_source_tokens:
                 raise ValueError(
                     f"sentence {index + 1} is {len(source)} tokens long; the model reads {self.max_source_tokens}"
                 )
-        for index, target in zip(filled, self.generate(sources, beam_size, length_penalty), strict=True):
+        filled = {index: source for index, source in sources.items() if len(source) > 1}
+        targets = self.generate(list(filled.values()), beam_size, length_penalty)
+        for index, target in zip(filled, targets, strict=True):
             results[index] = self.tokenizer.decode(target)
         return results

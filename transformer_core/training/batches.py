@@ -21,16 +21,15 @@ class Example:
     target: list[int]
 
 
-def encode_pairs(pairs: Sequence[Pair], tokenizer: Tokenizer, max_length: int) -> list[Example]:
-    """Token ids of pairs; a pair that the model is too short for is left out."""
-    sources = [[*tokenizer.encode(pair.source), tokenizer.eos_id] for pair in pairs]
-    targets = [tokenizer.encode(pair.target) for pair in pairs]
-    # The target gains one token, at its beginning or its end.
-    return [
-        Example(source, target)
-        for source, target in zip(sources, targets, strict=True)
-        if len(source) <= max_length and len(target) + 1 <= max_length
-    ]
+def encode_pair(pair: Pair, tokenizer: Tokenizer) -> Example:
+    """Token ids of a pair."""
+    return Example([*tokenizer.encode(pair.source), tokenizer.eos_id], tokenizer.encode(pair.target))
+
+
+def pairs_that_fit(pairs: Sequence[Pair], tokenizer: Tokenizer, max_length: int) -> list[Pair]:
+    """The pairs that have at most `max_length` tokens a side, an end token each included."""
+    examples = ((pair, encode_pair(pair, tokenizer)) for pair in pairs)
+    return [pair for pair, e in examples if max(len(e.source), len(e.target) + 1) <= max_length]
 
 
 @dataclass(frozen=True)

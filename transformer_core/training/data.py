@@ -1,9 +1,12 @@
 """Sentence pairs: read from a file, and divided without leakage."""
 
+import codecs
 import gzip
+import hashlib
+import json
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,6 +49,8 @@ def read_pairs(path: Path, skip_bad_lines: bool = False, max_words: int = 250) -
     pairs: dict[Pair, None] = {}
     bad_lines: list[BadLine] = []
     for number, line in enumerate(_lines(path), start=1):
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
         try:
             pairs[_parse(line, max_words)] = None
         except ValueError as error:
@@ -137,6 +142,54 @@ def split_pairs(pairs: list[Pair], held_out: int, seed: int) -> Split:
             "and to train on the rest: hold out fewer with --held-out, or bring more data"
         )
     return Split(**sides)
+
+
+def fingerprint(pairs: list[Pair]) -> str:
+    """SHA-256 of pairs in their order: tells whether a file still holds the same data."""
+    digest = hashlib.sha256()
+    for pair in pairs:
+        digest.update("\t".join(pair).encode() + b"\n")
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class SplitRecord:
+    """How the data of a model was read and split, kept beside it as split.json, so that its test can be found again."""
+
+    held_out: int
+    seed: int
+    max_words: int
+    data_sha256: str
+
+    def save(self, folder: Path) -> None:
+        """Write split.json."""
+        (folder / "split.json").write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> "SplitRecord":
+        """Read split.json.
+
+        Raises:
+            DataError: it is missing or damaged.
+        """
+        path = folder / "split.json"
+        try:
+            return cls(**json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError as error:
+            raise DataError(f"{path} is missing: only `train` knows which sentences it held out") from error
+        except (ValueError, TypeError) as error:
+            raise DataError(f"{path} is damaged: {error}") from error
+
+    def split(self, path: Path) -> Split:
+        """The split of the data file `path`.
+
+        Raises:
+            DataError: the file does not hold the pairs that the model was trained on.
+        """
+        pairs, _ = read_pairs(path, skip_bad_lines=True, max_words=self.max_words)
+        if fingerprint(pairs) != self.data_sha256:
+            raise DataError(f"{path} does not hold the pairs that the model was trained on")
+        return split_pairs(pairs, self.held_out, self.seed)
 
 
 def with_all_references(pairs: list[Pair]) -> dict[str, list[str]]:

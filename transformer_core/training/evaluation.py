@@ -12,6 +12,9 @@ from transformer_core.training.batches import Example, make_batch, plan_batches
 from transformer_core.training.data import Pair, with_all_references
 from transformer_core.training.loss import label_smoothed_loss
 
+BEAM_SIZE, LENGTH_PENALTY = 4, 0.6
+"""What a model is judged with, as in section 6.1."""
+
 
 @torch.inference_mode()
 def mean_loss(
@@ -35,8 +38,8 @@ def mean_loss(
 def bleu(
     translator: Translator,
     pairs: Sequence[Pair],
-    beam_size: int,
-    length_penalty: float = 0.6,
+    beam_size: int = BEAM_SIZE,
+    length_penalty: float = LENGTH_PENALTY,
     sentences: int | None = None,
 ) -> BLEUScore:
     """Corpus BLEU (sacreBLEU, 13a tokens, cased) of the different source sentences against all their references.

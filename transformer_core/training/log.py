@@ -1,6 +1,7 @@
 """training.csv: the course of a training run, a row every so many steps."""
 
 import csv
+import os
 from pathlib import Path
 
 COLUMNS = (
@@ -28,12 +29,16 @@ class TrainingLog:
         kept = []
         if after_step and self._path.exists():
             with open(self._path, newline="", encoding="utf-8") as file:
-                kept = [row for row in csv.DictReader(file) if int(row["step"]) <= after_step]
+                # A row whose writing was cut off has no line end.
+                complete = [line for line in file if line.endswith("\n")]
+            kept = [row for row in csv.DictReader(complete) if int(row["step"]) <= after_step]
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self._path, "w", newline="", encoding="utf-8") as file:
+        new = self._path.with_suffix(".new")
+        with open(new, "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(kept)
+        os.replace(new, self._path)
 
     def append(self, **values: float | str) -> None:
         """Add a row; columns without a value stay empty."""

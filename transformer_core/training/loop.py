@@ -4,10 +4,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,18 @@ from tqdm import tqdm
 
 from transformer_core.model import Transformer
 from transformer_core.text import Tokenizer, Translator
-from transformer_core.training.batches import Batch, Example, encode_pairs, make_batch, own_share, plan_batches
+from transformer_core.training.batches import (
+    Batch,
+    Example,
+    encode_pair,
+    make_batch,
+    own_share,
+    pairs_that_fit,
+    plan_batches,
+)
 from transformer_core.training.checkpoint import TrainingState
-from transformer_core.training.data import Split, read_pairs, split_pairs
-from transformer_core.training.evaluation import bleu, mean_loss
+from transformer_core.training.data import Split, SplitRecord, fingerprint, read_pairs, split_pairs
+from transformer_core.training.evaluation import BEAM_SIZE, LENGTH_PENALTY, bleu, mean_loss
 from transformer_core.training.log import TrainingLog
 from transformer_core.training.loss import label_smoothed_loss
 from transformer_core.training.model_card import write_model_card
@@ -30,21 +37,25 @@ from transformer_core.training.schedule import learning_rate
 from transformer_core.training.speed import is_bfloat16_faster, keep_freed_memory, mixed_precision
 
 
-def train(options: TrainingOptions, command: str) -> None:
+def train(options: TrainingOptions, command: str) -> bool:
     """Train, or go on training, until `options.steps`; then average, judge and write the translator.
 
     Args:
         command: the command line that asked for it, for the model card.
+
+    Returns:
+        False if the user stopped the run before its end.
 
     Raises:
         ValueError: impossible options or unusable data (DataError, with the line number); the message says what to do.
     """
     with join_processes(options.device) as processes:
         run = _prepare(options, processes)
-        if _train_to_the_end(run):
-            processes.wait()
-            if processes.is_first:
-                _finish(run, command)
+        finished = _train_to_the_end(run)
+        processes.wait()
+        if finished and processes.is_first:
+            _finish(run, command)
+    return finished
 
 
 @dataclass
@@ -69,6 +80,7 @@ class Progress:
 class _Run:
     options: TrainingOptions
     processes: Processes
+    data_sha256: str
     split: Split
     train_examples: list[Example]
     validation_examples: list[Example]
@@ -85,26 +97,23 @@ class _Run:
 
 def _prepare(options: TrainingOptions, processes: Processes) -> _Run:
     state = TrainingState(options.out)
+    pairs, bad_lines = read_pairs(options.data, options.bad_lines == "skip", options.max_words)
+    data_sha256 = fingerprint(pairs)
     if processes.is_first:
+        _report(f"{options.data}, line {line.number}: {line.problem}; skipped" for line in bad_lines)
         state.recover()
-        _check_resumable(options, state)
+        _check_resumable(options, processes, state, data_sha256)
     processes.wait()
     resuming = state.exists
 
-    pairs, bad_lines = read_pairs(options.data, options.bad_lines == "skip", options.max_words)
-    if processes.is_first:
-        for line in bad_lines[:10]:
-            print(f"{options.data}, line {line.number}: {line.problem}; skipped", file=sys.stderr)
-        if len(bad_lines) > 10:
-            print(f"{len(bad_lines)} bad lines skipped in all", file=sys.stderr)
     split = split_pairs(pairs, options.held_out, options.seed)
-
     if processes.is_first and not resuming:
         options.out.mkdir(parents=True, exist_ok=True)
         sentences = (sentence for pair in split.train for sentence in pair)
         Tokenizer.train(sentences, options.vocab_size).save(options.out / "tokenizer.model")
     processes.wait()
     tokenizer = Tokenizer.load(options.out / "tokenizer.model")
+    split = _without_long_pairs(split, tokenizer, options.max_length, processes)
 
     torch.manual_seed(options.seed)
     model = Transformer(options.transformer_config(tokenizer.vocab_size)).to(processes.device)
@@ -112,14 +121,15 @@ def _prepare(options: TrainingOptions, processes: Processes) -> _Run:
     run = _Run(
         options=options,
         processes=processes,
+        data_sha256=data_sha256,
         split=split,
-        train_examples=encode_pairs(split.train, tokenizer, options.max_length),
-        validation_examples=encode_pairs(split.validation, tokenizer, options.max_length),
+        train_examples=[encode_pair(pair, tokenizer) for pair in split.train],
+        validation_examples=[encode_pair(pair, tokenizer) for pair in split.validation],
         translator=Translator(model, tokenizer, options.source_language, options.target_language),
         optimizer=optimizer,
         state=state,
         bfloat16=options.precision == "bfloat16"
-        or (options.precision == "auto" and is_bfloat16_faster(processes.device)),
+        or (options.precision == "auto" and processes.decide(is_bfloat16_faster(processes.device))),
     )
     if resuming:
         saved = state.load(model, optimizer)
@@ -137,15 +147,46 @@ def _prepare(options: TrainingOptions, processes: Processes) -> _Run:
     return run
 
 
-def _check_resumable(options: TrainingOptions, state: TrainingState) -> None:
-    if state.exists:
-        saved = state.progress()["options"]
-        changed = {name: old for name, old in saved.items() if options.fixed()[name] != old}
-        if changed:
-            listed = ", ".join(f"{name} was {old}, is {options.fixed()[name]}" for name, old in changed.items())
-            raise ValueError(f"{options.out} was begun with other options ({listed}): use these, or another --out")
-    elif (options.out / "model.safetensors").exists():
-        raise ValueError(f"{options.out} already holds a model and no training to go on with: use another --out")
+def _report(lines: Iterable[str], most: int = 10) -> None:
+    lines = list(lines)
+    for line in lines[:most]:
+        print(line, file=sys.stderr)
+    if len(lines) > most:
+        print(f"... and {len(lines) - most:,} more", file=sys.stderr)
+
+
+def _check_resumable(options: TrainingOptions, processes: Processes, state: TrainingState, data_sha256: str) -> None:
+    if not state.exists:
+        if (options.out / "model.safetensors").exists():
+            raise ValueError(f"{options.out} already holds a model and no training to go on with: use another --out")
+        return
+    saved = state.progress()
+    changed = [
+        f"{name} was {saved['options'].get(name)}, is {value}"
+        for name, value in options.fixed().items()
+        if saved["options"].get(name) != value
+    ]
+    if saved["processes"] != processes.world_size:
+        changed.append(f"the processes were {saved['processes']}, are {processes.world_size}")
+    if saved["data_sha256"] != data_sha256:
+        changed.append(f"{options.data} does not hold the same pairs")
+    if changed:
+        raise ValueError(
+            f"{options.out} was begun in another way ({'; '.join(changed)}): go back, or use another --out"
+        )
+    if saved["progress"]["step"] > options.steps:
+        raise ValueError(f"{options.out} is at step {saved['progress']['step']}, beyond --steps {options.steps}")
+
+
+def _without_long_pairs(split: Split, tokenizer: Tokenizer, max_length: int, processes: Processes) -> Split:
+    sides = {name: pairs_that_fit(pairs, tokenizer, max_length) for name, pairs in vars(split).items()}
+    for name, pairs in sides.items():
+        left_out = len(vars(split)[name]) - len(pairs)
+        if not pairs:
+            raise ValueError(f"no {name} pair has at most {max_length} tokens a side: use a larger --max-length")
+        if left_out and processes.is_first:
+            print(f"{left_out:,} {name} pairs of more than {max_length} tokens left out", file=sys.stderr)
+    return Split(**sides)
 
 
 def _train_to_the_end(run: _Run) -> bool:
@@ -165,7 +206,7 @@ def _train_to_the_end(run: _Run) -> bool:
             if progress.step >= options.steps:
                 return True
             start = time.perf_counter()
-            loss_sum, label_tokens, read_tokens, stop = _step(run, parallel, batch, stop_asked.is_set())
+            loss_sum, label_tokens, read_tokens = _step(run, parallel, batch)
             duration = time.perf_counter() - start
             progress.loss_sum += loss_sum
             progress.label_tokens += label_tokens
@@ -177,17 +218,16 @@ def _train_to_the_end(run: _Run) -> bool:
             step = progress.step
             if step % options.log_every == 0 or step == options.steps:
                 _log_row(run, log, bar)
+            (stops,) = processes.sum(stop_asked.is_set())
             if processes.is_first:
                 if step % options.checkpoint_every == 0:
                     run.state.keep_weights(run.model, step, options.average)
-                if step % options.checkpoint_every == 0 or step == options.steps or stop:
+                if step % options.checkpoint_every == 0 or step == options.steps or stops:
                     _save(run)
-            if stop and step < options.steps:
+            if stops:
                 if processes.is_first:
-                    bar.write(
-                        f"Stopped after step {step:,}; nothing is lost. The same command goes on from here.",
-                        file=sys.stderr,
-                    )
+                    message = f"Stopped after step {step:,}; nothing is lost. The same command goes on from here."
+                    bar.write(message, file=sys.stderr)
                 return False
     return True
 
@@ -205,8 +245,8 @@ def _batches(run: _Run) -> Iterator[Batch]:
         progress.next_batch = 0
 
 
-def _step(run: _Run, parallel: torch.nn.Module, batch: Batch, stop: bool) -> tuple[float, float, float, bool]:
-    """One update; returns loss sum, label tokens, tokens read, and whether anyone asked to stop, over all processes."""
+def _step(run: _Run, parallel: torch.nn.Module, batch: Batch) -> tuple[float, float, float]:
+    """One update; returns loss sum, label tokens and tokens read, over all processes."""
     options, processes, progress = run.options, run.processes, run.progress
     progress.step += 1
     progress.next_batch += 1
@@ -218,7 +258,7 @@ def _step(run: _Run, parallel: torch.nn.Module, batch: Batch, stop: bool) -> tup
     )
     own_labels = int((label_ids != pad_id).sum())
     own_read = int((source_ids != pad_id).sum()) + own_labels
-    label_tokens, read_tokens, stops = processes.sum(own_labels, own_read, stop)
+    label_tokens, read_tokens = processes.sum(own_labels, own_read)
 
     with mixed_precision(processes.device, run.bfloat16):
         logits = parallel(source_ids, target_ids)
@@ -231,7 +271,7 @@ def _step(run: _Run, parallel: torch.nn.Module, batch: Batch, stop: bool) -> tup
     run.optimizer.step()
     run.optimizer.zero_grad()
     (loss_sum,) = processes.sum(loss.item())
-    return loss_sum, label_tokens, read_tokens, stops > 0
+    return loss_sum, label_tokens, read_tokens
 
 
 def _log_row(run: _Run, log: TrainingLog | None, bar: tqdm) -> None:
@@ -265,8 +305,17 @@ def _log_row(run: _Run, log: TrainingLog | None, bar: tqdm) -> None:
 
 
 def _save(run: _Run) -> None:
-    progress = {"progress": vars(run.progress), "bfloat16": run.bfloat16, "options": run.options.fixed()}
-    run.state.save(run.model, run.optimizer, progress)
+    run.state.save(
+        run.model,
+        run.optimizer,
+        {
+            "progress": vars(run.progress),
+            "bfloat16": run.bfloat16,
+            "processes": run.processes.world_size,
+            "data_sha256": run.data_sha256,
+            "options": run.options.fixed(),
+        },
+    )
 
 
 @contextmanager
@@ -285,6 +334,7 @@ def _stop_on_signal() -> Iterator[threading.Event]:
     def ask(number: int, frame: Any) -> None:
         asked.set()
         restore()
+        print("\nStopping as soon as this step is done; once more to stop at once.", file=sys.stderr)
 
     for number in previous:
         signal.signal(number, ask)
@@ -302,13 +352,14 @@ def _finish(run: _Run, command: str) -> None:
         run.model.load_state_dict(run.state.average(steps))
     run.model.eval()
     run.translator.save(options.out)
+    SplitRecord(options.held_out, options.seed, options.max_words, run.data_sha256).save(options.out)
     written = Translator.load(options.out, run.processes.device.type)
     results = {
-        "validation": bleu(written, run.split.validation, beam_size=4),
-        "test": bleu(written, run.split.test, beam_size=4),
+        "validation": bleu(written, run.split.validation, BEAM_SIZE, LENGTH_PENALTY),
+        "test": bleu(written, run.split.test, BEAM_SIZE, LENGTH_PENALTY),
     }
     write_model_card(
-        Path(options.out), written, options, run.split, results, command, run.progress.seconds, steps, run.processes
+        options.out, written, options, run.split, results, command, run.progress.seconds, steps, run.processes
     )
     for name, score in results.items():
         print(f"{name}: {score}")

@@ -8,6 +8,7 @@ from sacrebleu.metrics.bleu import BLEUScore
 
 from transformer_core.text import Translator
 from transformer_core.training.data import Split, with_all_references
+from transformer_core.training.evaluation import BEAM_SIZE, LENGTH_PENALTY
 from transformer_core.training.options import TrainingOptions
 from transformer_core.training.processes import Processes
 from transformer_core.training.speed import describe_hardware
@@ -58,8 +59,9 @@ A Transformer (encoder and decoder, "Attention Is All You Need") that translates
 |---|---|---|---|
 {judged}
 
-sacreBLEU {sacrebleu.__version__}, case-sensitive, 13a tokens, all references of a sentence, beam 4, length penalty 0.6,
-measured on the float16 weights in this folder. No held-out sentence, on either side, occurs in the training data.
+sacreBLEU {sacrebleu.__version__}, case-sensitive, 13a tokens, all references of a sentence, beam {BEAM_SIZE}, length
+penalty {LENGTH_PENALTY}, measured on the float16 weights in this folder. No held-out sentence, on either
+side, occurs in the training data.
 
 ## Training
 

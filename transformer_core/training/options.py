@@ -1,6 +1,6 @@
-"""All that a training run can be told. The defaults trained pretrained/tatoeba-en-de."""
+"""All that a training run can be told."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,48 +10,50 @@ CHANGEABLE = ("out", "data", "steps", "average", "device", "credit")
 """What may differ when a run is resumed; everything else would change what is trained."""
 
 
+def _option(description: str, default: Any) -> Any:
+    return field(default=default, metadata={"help": description})
+
+
 @dataclass(frozen=True)
 class TrainingOptions:
-    """Options of `python -m transformer_core train`.
+    """Options of `python -m transformer_core train`. The defaults are those of pretrained/tatoeba-en-de.
 
     Raises:
         ValueError: an impossible value; the message names it.
     """
 
-    data: Path
-    out: Path
-    source_language: str = "English"
-    target_language: str = "German"
-    credit: str = ""
-    """Where the data comes from and its licence, for the model card."""
-    bad_lines: Literal["refuse", "skip"] = "refuse"
-    max_words: int = 250
-    held_out: int = 2000
-    vocab_size: int = 8000
-    d_model: int = 256
-    num_heads: int = 8
-    num_encoder_layers: int = 4
-    num_decoder_layers: int = 3
-    d_ff: int = 1024
-    dropout: float = 0.1
-    norm: Literal["post", "pre"] = "post"
-    max_length: int = 512
-    steps: int = 15_000
-    batch_tokens: int = 3000
-    """Most source tokens, and most target tokens, that one process reads in one step."""
-    warmup: int = 1500
-    lr_scale: float = 1.0
-    label_smoothing: float = 0.1
-    log_every: int = 100
-    validate_every: int = 1000
-    validation_sentences: int = 500
-    """Validation sentences translated for the BLEU of training.csv; the loss is over all of them."""
-    checkpoint_every: int = 250
-    average: int = 10
-    """Checkpoints whose mean is the final model."""
-    seed: int = 1
-    device: str = "auto"
-    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    data: Path = field(metadata={"help": "sentence pairs, a source<TAB>target line each, UTF-8, .tsv or .tsv.gz"})
+    out: Path = field(metadata={"help": "folder for the model; an interrupted run goes on from what is in it"})
+    source_language: str = _option("what the sources are written in", "English")
+    target_language: str = _option("what the targets are written in", "German")
+    credit: str = _option("where the data comes from and its licence, for the model card", "")
+    bad_lines: Literal["refuse", "skip"] = _option("what to do with lines that hold no usable pair", "refuse")
+    max_words: int = _option("a sentence with more words makes its line a bad one", 250)
+    held_out: int = _option("source sentences held out for validation, and again for test", 2000)
+    vocab_size: int = _option("pieces of the vocabulary that both languages share", 8000)
+    d_model: int = _option("width of the model", 256)
+    num_heads: int = _option("attention heads of a layer", 8)
+    num_encoder_layers: int = _option("layers of the encoder", 4)
+    num_decoder_layers: int = _option("layers of the decoder", 3)
+    d_ff: int = _option("inner width of the feed-forward layers", 1024)
+    dropout: float = _option("share of values set to zero in training", 0.1)
+    norm: Literal["post", "pre"] = _option(
+        "layer normalisation after each sub-layer, as in the paper, or before", "post"
+    )
+    max_length: int = _option("longest sentence in tokens, its end token included; longer pairs are left out", 512)
+    steps: int = _option("updates in all", 11_000)
+    batch_tokens: int = _option("most source tokens, and most target tokens, of a process in one step", 3000)
+    warmup: int = _option("steps in which the learning rate rises", 2000)
+    lr_scale: float = _option("factor on the paper's learning rate", 1.0)
+    label_smoothing: float = _option("share of the target's probability that is spread over all tokens", 0.1)
+    log_every: int = _option("steps between two rows of training.csv", 100)
+    validate_every: int = _option("steps between two validations; a multiple of log-every", 1000)
+    validation_sentences: int = _option("validation sentences translated for the BLEU of training.csv", 500)
+    checkpoint_every: int = _option("steps between two checkpoints", 250)
+    average: int = _option("last checkpoints whose mean is the final model", 10)
+    seed: int = _option("the same seed gives the same split, the same start and the same order", 1)
+    device: str = _option("auto, cuda, mps or cpu", "auto")
+    precision: Literal["auto", "float32", "bfloat16"] = _option("matrix products; auto takes the faster one", "auto")
 
     def __post_init__(self) -> None:
         counts = (
@@ -63,7 +65,7 @@ class TrainingOptions:
                 raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(f"label_smoothing={self.label_smoothing} is outside [0, 1)")
-        if self.lr_scale <= 0:
+        if not 0 < self.lr_scale < float("inf"):
             raise ValueError(f"lr_scale={self.lr_scale} must be greater than 0")
         if self.seed < 0:
             raise ValueError(f"seed={self.seed} must not be negative")

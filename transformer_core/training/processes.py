@@ -28,9 +28,13 @@ class Processes:
         """Every value added up over all processes."""
         if self.world_size == 1:
             return list(values)
-        total = torch.tensor(values, dtype=torch.float64, device="cpu" if self.device.type == "cpu" else self.device)
+        total = torch.tensor(values, dtype=torch.float64, device=self.device)
         dist.all_reduce(total)
         return total.tolist()
+
+    def decide(self, value: bool) -> bool:
+        """What the first process says, in all processes."""
+        return self.sum(value if self.is_first else 0)[0] > 0
 
     def wait(self) -> None:
         """Go on when all processes are here."""
@@ -43,16 +47,24 @@ def join_processes(device: str) -> Iterator[Processes]:
     """Join the processes that torchrun started, or stand alone where it started none.
 
     Raises:
-        ValueError: a device that this machine does not have.
+        ValueError: a device that this machine does not have, or has too few of.
     """
     world_size = int(os.environ.get("WORLD_SIZE", "1"))
     chosen = choose_device(device)
     if world_size == 1:
         yield Processes(0, 1, chosen)
         return
+    local_rank = int(os.environ["LOCAL_RANK"])
     if chosen.type == "cuda":
-        chosen = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        if local_rank >= torch.cuda.device_count():
+            raise ValueError(
+                f"process {local_rank + 1} of this machine has no GPU of its own, there are "
+                f"{torch.cuda.device_count()}: start fewer processes, or use --device cpu"
+            )
+        chosen = torch.device("cuda", local_rank)
         torch.cuda.set_device(chosen)
+    elif chosen.type != "cpu":
+        raise ValueError(f"several processes cannot share {chosen.type}: use --device cpu")
     dist.init_process_group("nccl" if chosen.type == "cuda" else "gloo")
     try:
         yield Processes(dist.get_rank(), dist.get_world_size(), chosen)

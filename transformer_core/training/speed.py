@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import platform
 import sys
 import time
 
@@ -58,9 +59,8 @@ def describe_hardware(device: torch.device) -> str:
     """The processor that did the work, in words."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    name = "CPU"
-    if sys.platform == "linux":
-        with open("/proc/cpuinfo", encoding="utf-8") as file:
-            names = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
-        name = names[0] if names else name
-    return f"{name}, {torch.get_num_threads()} threads"
+    name = platform.processor() or platform.machine()
+    # Linux tells the name of most processors there and nowhere else.
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
+        name = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), name)
+    return f"{name}, {torch.get_num_threads()} threads" if device.type == "cpu" else f"{name}, {device.type}"

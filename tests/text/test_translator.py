@@ -73,7 +73,7 @@ def change_config(folder, change) -> None:
         (lambda f: change_config(f, lambda c: c.pop("format")), "format"),
         (lambda f: change_config(f, lambda c: c["transformer"].update(d_model=33)), "not divisible"),
         (lambda f: change_config(f, lambda c: c["transformer"].update(layers=3)), "unknown configuration fields"),
-        (lambda f: change_config(f, lambda c: c["transformer"].update(vocab_size=9)), "pieces"),
+        (lambda f: change_config(f, lambda c: c["transformer"].update(vocab_size=9)), "vocab_size is"),
         (lambda f: change_config(f, lambda c: c["transformer"].update(d_ff=128)), "does not fit"),
         (lambda f: change_config(f, lambda c: c["transformer"].update(num_decoder_layers=5)), "does not fit"),
         (lambda f: (f / "model.safetensors").write_bytes(b"\x80\x04pickle"), "does not fit"),

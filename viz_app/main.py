@@ -15,7 +15,7 @@ from viz_app.errors import plain_errors  # noqa: E402
 HERE = Path(__file__).parent
 # Not "pages": Streamlit takes a folder of that name beside the main script for its older kind of multi-page app, and
 # the first visitor of a fresh server would get a page that ran without this file.
-SCREENS = HERE / "screens"
+PAGES = HERE / "app_pages"
 ICON = HERE / "images" / "icon.png"
 
 st.set_page_config(page_title="Headlight", page_icon=str(ICON), layout="wide")
@@ -24,9 +24,9 @@ st.html(HERE / "style.css")
 
 page = st.navigation(
     [
-        st.Page(SCREENS / "attention.py", title="Attention", default=True),
-        st.Page(SCREENS / "positions.py", title="Positions"),
-        st.Page(SCREENS / "training.py", title="Training"),
+        st.Page(PAGES / "attention.py", title="Attention", default=True),
+        st.Page(PAGES / "positions.py", title="Positions"),
+        st.Page(PAGES / "training.py", title="Training"),
     ],
     position="top",
 )

@@ -13,7 +13,7 @@ TEXT = "The cat sees the dog because it is big."
 
 def open_page(app: AppTest, name: str) -> AppTest:
     """Open the app and go to one of its pages."""
-    return app.run().switch_page(f"screens/{name}.py").run()
+    return app.run().switch_page(f"app_pages/{name}.py").run()
 
 
 def charts(app: AppTest) -> list[dict[str, Any]]:

@@ -1,14 +1,18 @@
 """Shared, bounded loading, and the way out when a GPU is too small."""
 
+import shutil
 import threading
 import time
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from transformer_core import zoo
 from transformer_core.device import choose_device
+from transformer_core.zoo import bundled
 from viz_app import library
 
 TEXT = "The cat sleeps."
@@ -20,6 +24,7 @@ class SmallGPU:
 
     loaded: list[str] = field(default_factory=list)
     fails_on: str = "inspect"
+    inspections: int = 0
 
     def load(self, name, device):
         self.loaded.append(device)
@@ -30,6 +35,7 @@ class SmallGPU:
         return self
 
     def inspect(self, text, options):
+        self.inspections += 1
         raise zoo.DeviceMemoryError("too small")
 
 
@@ -40,9 +46,11 @@ original_load = zoo.load
 def test_out_of_memory_on_the_gpu_runs_on_the_cpu_and_says_so(pretrained, monkeypatch, fails_on):
     gpu = SmallGPU(fails_on=fails_on)
     monkeypatch.setattr(zoo, "load", gpu.load)
-    monkeypatch.setattr(library, "choose_device", lambda name: torch.device("cuda"))
+    monkeypatch.setattr(library, "choose_device", lambda name: torch.device("cuda" if name == "auto" else name))
     inspection = library.inspect("tiny-en-de", "auto", TEXT, zoo.DecodingOptions())
-    assert gpu.loaded == ["auto", "cpu"]
+    assert library.inspect("tiny-en-de", "auto", TEXT, zoo.DecodingOptions()) is inspection
+    assert gpu.loaded == ["cuda", "cpu"]
+    assert gpu.inspections == (fails_on == "inspect")
     assert inspection.answer == "Die Katze schläft."
     assert inspection.provenance.device == "cpu"
     assert inspection.notes[-1] == "The CUDA device ran out of memory, so this ran on the CPU."
@@ -72,6 +80,70 @@ def test_the_same_text_is_computed_once(pretrained):
     first = library.inspect("tiny-en-de", "cpu", TEXT, options)
     assert library.inspect("tiny-en-de", "cpu", TEXT, options) is first
     assert library.inspect("tiny-en-de", "cpu", TEXT, zoo.DecodingOptions(beam_size=1)) is not first
+
+
+def test_auto_and_the_device_that_it_means_share_one_result(pretrained):
+    options = zoo.DecodingOptions()
+    chosen = choose_device("auto").type
+    assert library.load("tiny-en-de", "auto") is library.load("tiny-en-de", chosen)
+    assert library.inspect("tiny-en-de", "auto", TEXT, options) is library.inspect("tiny-en-de", chosen, TEXT, options)
+
+
+def test_a_replaced_model_is_loaded_anew(pretrained, tmp_path, monkeypatch):
+    shutil.copytree(pretrained / "tiny-en-de", tmp_path / "tiny-en-de")
+    monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
+    options = zoo.DecodingOptions(beam_size=1)
+    before = library.inspect("tiny-en-de", "cpu", TEXT, options)
+    weights = load_file(tmp_path / "tiny-en-de" / "model.safetensors")
+    save_file({name: -tensor for name, tensor in weights.items()}, tmp_path / "tiny-en-de" / "model.safetensors")
+    after = library.inspect("tiny-en-de", "cpu", TEXT, options)
+    assert after.provenance.weights_hash != before.provenance.weights_hash
+
+
+def test_thumbnails_are_computed_once_for_each_text_and_stack(pretrained):
+    options = zoo.DecodingOptions()
+    first = library.overview("tiny-en-de", "cpu", TEXT, options, "cross")
+    assert library.overview("tiny-en-de", "cpu", TEXT, options, "cross") is first
+    for other in (
+        library.overview("tiny-en-de", "cpu", TEXT, options, "encoder"),
+        library.overview("tiny-en-de", "cpu", "We are tired today.", options, "cross"),
+    ):
+        assert not np.array_equal(other[0], first[0])
+    stack = library.inspect("tiny-en-de", "cpu", TEXT, options).stacks["cross"]
+    np.testing.assert_array_equal(first[1][2], stack.weights(1, 2).numpy())
+
+
+HEADER = "step,learning_rate,loss,tokens_per_second,seconds,validation_loss,validation_bleu\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"),
+        ("step,lea", "is empty"),
+        ("\n\n", "is empty"),
+        (HEADER, "has no rows yet"),
+        (HEADER + "100,0.1,2", "has no rows yet"),
+        ("step,loss\n1,2\n", "lacks the columns learning_rate, tokens_per_second"),
+        (HEADER + "100,0.1,2,3,4,,\n200,0.1,two,3,4,,\n", "row 2"),
+        (HEADER + ",0.1,2,3,4,,\n", "row 1"),
+    ],
+)
+def test_a_record_that_cannot_be_drawn_says_why(tmp_path, monkeypatch, content, message):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "training.csv").write_text(content)
+    monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
+    with pytest.raises(library.ModelError, match=message):
+        library.training_run("model")
+
+
+def test_a_row_that_is_still_being_written_is_left_out(tmp_path, monkeypatch):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "training.csv").write_text(HEADER + "100,0.1,2.5,3,4,,\n200,0.1,2.0,3,4,1.75,12.5\n300,0.")
+    monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
+    run = library.training_run("model")
+    assert run["step"].tolist() == [100, 200] and run["loss"].tolist() == [2.5, 2.0]
+    assert run["validation_bleu"].dropna().tolist() == [12.5]
 
 
 def test_sessions_do_not_see_each_others_texts(pretrained):

@@ -1,11 +1,16 @@
 """The sinusoidal position encoding: four questions, each answered by a figure."""
 
-import math
-
 import streamlit as st
 
-from transformer_core.model.positions import BASE, offset_dot_products, sinusoidal_encoding, wavelengths
+from transformer_core.model.positions import (
+    WAVELENGTH_LIMIT,
+    largest_difference,
+    offset_dot_products,
+    sinusoidal_encoding,
+    wavelengths,
+)
 from viz_app.figures import positions as figures
+from viz_app.figures.theme import CHART_CONFIG
 from viz_app.state import keep_options
 
 MAX_D_MODEL = 1024
@@ -26,7 +31,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         key="d_model",
         bind="query-params",
         width=200,
-        help=f"The paper's base model has 512, the big one 1,024. From 1 to {MAX_D_MODEL:,}.",
+        help=f"The base model of “Attention Is All You Need” has 512, its big one 1,024 (Table 3). From 1 to {MAX_D_MODEL:,}.",
     )
     length = st.number_input(
         "Positions",
@@ -39,6 +44,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         help=f"How many positions are drawn, from 2 to {MAX_LENGTH}. The formula itself has no last position.",
     )
 encoding = sinusoidal_encoding(length, d_model).numpy()
+waves = wavelengths(d_model).numpy()
 if d_model % 2:
     st.info(
         f"{d_model} is odd, so the last dimension is a sine whose cosine is missing. Everything below is drawn that "
@@ -62,6 +68,7 @@ with picture:
     if dimensions:
         st.plotly_chart(
             figures.dimension_curves(encoding, dimensions),
+            config=CHART_CONFIG,
             alt=f"Values of dimensions {', '.join(map(str, dimensions))} over {length} positions: waves.",
         )
     else:
@@ -75,6 +82,7 @@ st.write(
 st.header("What do all positions look like side by side?", anchor="table")
 st.plotly_chart(
     figures.encoding_heatmap(encoding),
+    config=CHART_CONFIG,
     alt=f"Heatmap of the encoding: {length} positions as rows, {d_model} dimensions as columns, values from -1 to 1.",
 )
 norm = (
@@ -82,10 +90,12 @@ norm = (
     if d_model % 2 == 0
     else "With an even d_model every row would have the same length, because sin² + cos² = 1 in each pair."
 )
-st.write(
-    f"A row is the vector of one position, a column one dimension. On the left the values change from row "
-    f"to row, on the right they hardly do. {norm}"
+turns = (
+    f"The leftmost pair of columns repeats after {waves[0]:.2f} positions, the rightmost after {waves[-1]:,.0f}."
+    if len(waves) > 1
+    else f"The values repeat after {waves[0]:.2f} positions."
 )
+st.write(f"A row is the vector of one position, a column one dimension. {turns} {norm}")
 
 st.header("What does the dot product of two positions know?", anchor="products")
 controls, picture = st.columns([1, 3], gap="medium")
@@ -101,33 +111,35 @@ with controls:
         bind="query-params",
     )
     max_offset = st.number_input("Largest offset k", 1, MAX_LENGTH, 100, key="max_offset", bind="query-params")
-products = {start: offset_dot_products(d_model, max_offset, start).numpy() for start in starts}
+products = {start: offset_dot_products(d_model, max_offset, start) for start in starts}
 with picture:
     if products:
         st.plotly_chart(
-            figures.offset_products(products),
+            figures.offset_products({start: values.numpy() for start, values in products.items()}),
+            config=CHART_CONFIG,
             alt=f"Dot product of the encodings of p and p + k for offsets up to {max_offset}; one curve for each p.",
         )
     else:
         st.info("Choose at least one first position.")
 if products:
-    largest = figures.largest_difference(products)
+    several = len(products) > 1
+    largest = largest_difference(list(products.values()))
     if d_model % 2 == 0:
+        compared = f" (largest difference here {largest:.1e}, rounding of float32)" if several else ""
         st.write(
-            f"Only how far apart two positions are, not where they stand: the curves of all first positions lie on "
-            f"each other (largest difference here {largest:.1e}, rounding of float32). They start at d_model / 2 = "
-            f"{d_model // 2:,} and fall, with ripples, as the positions move apart. It is a property of the bare "
-            "encodings: in attention, learned matrices come between the two."
+            "Only how far apart two positions are, not where they stand: the curves of all first positions lie on "
+            f"each other{compared}. They start at d_model / 2 = {d_model // 2:,} and fall, with ripples, as the "
+            "positions move apart. It is a property of the bare encodings: in attention, learned matrices come between "
+            "the two."
         )
     else:
+        compared = f", and the curves differ by up to {largest:.2g}" if several else ""
         st.write(
-            f"For an even d_model the curves lie on each other: only how far apart two positions are matters. Here the "
-            f"sine without its cosine adds a part that depends on p, and the curves differ by up to {largest:.2g}."
+            "For an even d_model the curves lie on each other: only how far apart two positions are matters. Here the "
+            f"sine without its cosine adds a part that depends on p{compared}."
         )
 
 st.header("How far apart must two positions be to look the same to a dimension?", anchor="wavelengths")
-waves = wavelengths(d_model).numpy()
-limit = 2 * math.pi * BASE
 controls, picture = st.columns([1, 3], gap="medium")
 with controls:
     st.latex(r"\lambda_i = 2\pi\cdot 10000^{2i/d_{model}}")
@@ -135,12 +147,13 @@ with controls:
     st.metric(f"Longest, with d_model = {d_model:,}", f"{waves[-1]:,.0f}")
 with picture:
     st.plotly_chart(
-        figures.wavelength_curve(waves, limit),
+        figures.wavelength_curve(waves, d_model, WAVELENGTH_LIMIT),
+        config=CHART_CONFIG,
         alt=f"Wavelengths of the {len(waves)} sine-cosine pairs, from {waves[0]:.2f} to {waves[-1]:,.0f} positions.",
     )
 st.write(
     "After one wavelength a pair has gone round once and reads the same again. The paper speaks of wavelengths “from "
-    f"2π to 10000 · 2π”. The second, {limit:,.0f}, is a limit that no pair reaches, because the last exponent is "
+    f"2π to 10000 · 2π”. The second, {WAVELENGTH_LIMIT:,.0f}, is a limit that no pair reaches, because the last exponent is "
     "(d_model − 2) / d_model and not 1: with the paper's 512 dimensions the longest wavelength is "
     f"{wavelengths(512)[-1].item():,.0f}. On the logarithmic axis the wavelengths are a straight line, a geometric "
     "progression."

@@ -55,7 +55,7 @@ def page() -> None:
                 st.write(f"**Look for:** {example.look_for}")
     if inspection is not None:
         facts.caption(sizes(inspection), width="content")
-        explore(inspection)
+        explore(inspection, (model, device, text, options))
 
 
 def choose_model(names: list[str]) -> tuple[str, str, DecodingOptions, DeltaGenerator]:
@@ -172,7 +172,7 @@ def show_answer(inspection: Inspection) -> None:
         st.caption(f"**Note:** {escape_markdown(note)}")
 
 
-def explore(inspection: Inspection) -> None:
+def explore(inspection: Inspection, request: tuple[str, str, str, DecodingOptions]) -> None:
     """The grid of all heads, and the one that is chosen."""
     controls, how_to_read = st.columns([5, 4], gap="medium", vertical_alignment="bottom")
     with controls, st.container(horizontal=True, vertical_alignment="bottom"):
@@ -205,7 +205,7 @@ def explore(inspection: Inspection) -> None:
         # The outline of the selected head makes each selection a new chart in which no point is selected yet, so that a
         # click on any thumbnail is news.
         st.plotly_chart(
-            head_grid(library.overview(stack), (layer, head), scale),
+            head_grid(library.overview(*request, name), (layer, head), scale),
             key="grid",
             on_select=take_head,
             selection_mode="points",

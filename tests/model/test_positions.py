@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_core.model import sinusoidal_encoding, wavelengths
+from transformer_core.model.positions import WAVELENGTH_LIMIT, largest_difference, offset_dot_products
 
 
 def test_the_first_values():
@@ -42,6 +43,20 @@ def test_dot_products_depend_on_the_offset_alone(offset, product, position):
     assert (encoding[position] @ encoding[position + offset]).item() == pytest.approx(product, abs=1e-4)
 
 
+@pytest.mark.parametrize("position", [0, 1000])
+def test_the_dot_products_of_the_first_offsets(position):
+    products = offset_dot_products(512, 3, position)
+    torch.testing.assert_close(
+        products, torch.tensor([256, 249.1021, 231.7336, 211.7494], dtype=torch.float64), atol=1e-4, rtol=0
+    )
+
+
+def test_the_largest_difference_is_taken_over_all_curves_and_offsets():
+    curves = [torch.tensor([1.0, 2.0, 0.0]), torch.tensor([1.5, 1.0, 0.0]), torch.tensor([1.0, 4.0, 0.5])]
+    assert largest_difference(curves) == 3.0
+    assert largest_difference(curves[:1]) == 0.0
+
+
 @given(position=st.integers(0, 500), offset=st.integers(-100, 100))
 def test_an_offset_is_a_rotation_of_every_pair(position, offset):
     position = max(position, -offset)
@@ -57,7 +72,8 @@ def test_wavelengths():
     lengths = wavelengths(512)
     assert lengths[0].item() == pytest.approx(2 * math.pi)
     assert lengths[-1].item() == pytest.approx(60_611, abs=0.5)
-    assert (lengths < 2 * math.pi * 10_000).all()
+    assert math.isclose(WAVELENGTH_LIMIT, 62_831.853, abs_tol=1e-3)
+    assert (lengths < WAVELENGTH_LIMIT).all()
 
 
 def test_a_wavelength_is_a_full_turn():

@@ -60,6 +60,18 @@ def test_the_longest_wavelength_of_the_paper_is_not_the_limit(page):
     assert waves[-1] == pytest.approx(2 * math.pi * 10_000 ** (510 / 512))
 
 
+def test_a_single_curve_is_not_compared(page):
+    assert "largest difference here" in words(page)
+    page.multiselect(key="starts").set_value([10]).run()
+    assert_calm(page)
+    assert "largest difference" not in words(page) and "d_model / 2 = 64" in words(page)
+
+
+def test_the_table_says_how_often_its_columns_repeat(page):
+    page.number_input(key="d_model").set_value(4).run()
+    assert "repeats after 6.28 positions, the rightmost after 628." in words(page)
+
+
 def test_nothing_chosen_asks_for_a_choice(page):
     page.multiselect(key="dimensions").set_value([])
     page.multiselect(key="starts").set_value([]).run()

@@ -1,6 +1,7 @@
 """How a position becomes a vector (section 3.5)."""
 
 import math
+from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float
@@ -8,6 +9,10 @@ from torch import Tensor
 
 BASE = 10_000.0
 """The constant under the exponent in the paper's formula."""
+
+
+WAVELENGTH_LIMIT = 2 * math.pi * BASE
+"""In positions: no wavelength reaches it, because the last exponent is (d_model - 2) / d_model and not 1."""
 
 
 def angular_frequencies(d_model: int) -> Float[Tensor, " pair"]:
@@ -64,3 +69,9 @@ def offset_dot_products(d_model: int, max_offset: int, position: int = 0) -> Flo
         raise ValueError(f"max_offset={max_offset} must not be negative")
     encoding = sinusoidal_encoding(max_offset + 1, d_model, start=position).double()
     return encoding @ encoding[0]
+
+
+def largest_difference(curves: Sequence[Float[Tensor, " offset"]]) -> float:
+    """How far apart the curves are, at the offset where they are farthest apart; 0 for a single one."""
+    stacked = torch.stack(list(curves))
+    return (stacked.amax(0) - stacked.amin(0)).max().item()

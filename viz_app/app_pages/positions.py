@@ -31,7 +31,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         key="d_model",
         bind="query-params",
         width=200,
-        help=f"The base model of “Attention Is All You Need” has 512, its big one 1,024 (Table 3). From 1 to {MAX_D_MODEL:,}.",
+        help="The base model of “Attention Is All You Need” has 512, its big one 1,024 (Table 3). "
+        f"From 1 to {MAX_D_MODEL:,}.",
     )
     length = st.number_input(
         "Positions",
@@ -153,8 +154,8 @@ with picture:
     )
 st.write(
     "After one wavelength a pair has gone round once and reads the same again. The paper speaks of wavelengths “from "
-    f"2π to 10000 · 2π”. The second, {WAVELENGTH_LIMIT:,.0f}, is a limit that no pair reaches, because the last exponent is "
-    "(d_model − 2) / d_model and not 1: with the paper's 512 dimensions the longest wavelength is "
+    f"2π to 10000 · 2π”. The second, {WAVELENGTH_LIMIT:,.0f}, is a limit that no pair reaches, because the last "
+    "exponent is (d_model − 2) / d_model and not 1: with the paper's 512 dimensions the longest wavelength is "
     f"{wavelengths(512)[-1].item():,.0f}. On the logarithmic axis the wavelengths are a straight line, a geometric "
     "progression."
 )

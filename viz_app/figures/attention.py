@@ -40,6 +40,15 @@ def thumbnails(
     return weights
 
 
+def thumbnail_note(num_queries: int, num_keys: int) -> str:
+    """What the colours of a stack's thumbnails mean, in a sentence or two."""
+    note = "Colours as in the heatmap: dark blue is 0, yellow is 1."
+    if max(num_queries, num_keys) <= THUMBNAIL_CELLS:
+        return note
+    rows, columns = (max(length / THUMBNAIL_CELLS, 1) for length in (num_queries, num_keys))
+    return f"{note} Each cell shows the largest of about {rows:.2g} × {columns:.2g} weights."
+
+
 def strongest_pair(weights: Float[np.ndarray, "query key"]) -> tuple[int, int, float]:
     """Row, column and value of the largest weight; the first one in reading order if several are equal."""
     row, column = np.unravel_index(np.argmax(weights), weights.shape)
@@ -176,13 +185,13 @@ def head_heatmap(
             hoverongaps=False,
         )
     )
-    # Hover text reads the names of all positions from the axes of the heatmap. What is printed is a second pair of
-    # axes with as many labels as there is room for.
+    # Hover text reads the names of all positions from the axes of the heatmap, where they are numbered to tell repeated
+    # words apart. What is printed is a second pair of axes with as many labels as there is room for.
     figure.add_scatter(x=[None], y=[None], xaxis="x2", yaxis="y2", showlegend=False, hoverinfo="skip")
     hidden = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
     figure.update_layout(
-        xaxis={**hidden, **_positions(keys), "range": [-0.5, len(keys) - 0.5]},
-        yaxis={**hidden, **_positions(queries), "range": [len(queries) - 0.5, -0.5]},
+        xaxis={**hidden, **_positions(_numbered(keys)), "range": [-0.5, len(keys) - 0.5]},
+        yaxis={**hidden, **_positions(_numbered(queries)), "range": [len(queries) - 0.5, -0.5]},
         xaxis2={
             **_positions(keys, step=math.ceil(len(keys) * COLUMN_PIXELS / width)),
             "overlaying": "x",
@@ -206,6 +215,10 @@ def head_heatmap(
         margin={"l": 5, "r": 5, "t": 5, "b": 5},
         hoverlabel={"font": {"family": CODE_FONT}},
     )
+
+
+def _numbered(labels: Sequence[str]) -> list[str]:
+    return [f"{text} · position {position}" for position, text in enumerate(labels, start=1)]
 
 
 def _positions(labels: Sequence[str], step: int = 1) -> dict[str, object]:

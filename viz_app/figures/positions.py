@@ -65,8 +65,11 @@ def offset_products(products: dict[int, Float[np.ndarray, " offset"]]) -> go.Fig
     return finished(figure, height=340, hovermode="x unified", showlegend=True)
 
 
-def wavelength_curve(wavelengths: Float[np.ndarray, " pair"], limit: float) -> go.Figure:
-    """The wavelength of every sine-cosine pair on a logarithmic axis, below the `limit` that none reaches."""
+def wavelength_curve(wavelengths: Float[np.ndarray, " pair"], d_model: int, limit: float) -> go.Figure:
+    """The wavelength of every sine-cosine pair on a logarithmic axis, below the `limit` that none reaches.
+
+    The last pair of an odd d_model lacks its cosine.
+    """
     pairs = np.arange(len(wavelengths))
     figure = go.Figure(
         go.Scatter(
@@ -74,9 +77,11 @@ def wavelength_curve(wavelengths: Float[np.ndarray, " pair"], limit: float) -> g
             y=wavelengths,
             mode="lines+markers" if len(wavelengths) <= 64 else "lines",
             name="wavelength",
-            customdata=np.stack([2 * pairs, 2 * pairs + 1], axis=1),
-            hovertemplate="pair %{x} (dimensions %{customdata[0]}, %{customdata[1]})"
-            "<br>%{y:,.2f} positions<extra></extra>",
+            text=[
+                f"dimensions {first}, {first + 1}" if first + 1 < d_model else f"dimension {first} alone"
+                for first in range(0, d_model, 2)
+            ],
+            hovertemplate="pair %{x} (%{text})<br>%{y:,.2f} positions<extra></extra>",
         )
     )
     for value, name in ((limit, f"limit {limit:,.0f}: not reached"), (2 * math.pi, "2π: the first pair")):
@@ -86,8 +91,3 @@ def wavelength_curve(wavelengths: Float[np.ndarray, " pair"], limit: float) -> g
     figure.update_xaxes(title="sine-cosine pair i", rangemode="tozero")
     figure.update_yaxes(title="positions (logarithmic)", type="log", dtick=1, range=[0.4, math.log10(limit) + 0.5])
     return finished(figure, height=340, showlegend=False)
-
-
-def largest_difference(products: dict[int, Float[np.ndarray, " offset"]]) -> float:
-    """How far the curves of `offset_products` are apart where they are farthest apart."""
-    return float(np.ptp(np.stack(list(products.values())), axis=0).max())

@@ -41,9 +41,18 @@ def weight_colours(scale: ColourScale) -> str | list[list[float | str]]:
     return [[root**2, colour] for root, colour in zip(roots, sample_colorscale(SEQUENTIAL, roots), strict=True)]
 
 
+CHART_CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage", "resetScale2d"]]}
+"""How Plotly shows a figure: to be saved as a picture, and zoomed."""
+
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
 def dashes(count: int) -> list[str]:
-    """A dash pattern for each of `count` lines, so that colour is never the only difference."""
-    return list(islice(cycle(["solid", "dash", "dot", "dashdot", "longdash"]), count))
+    """A dash pattern for each of `count` lines, so that colour is never the only difference.
+
+    With ten colours in turn, 30 lines differ in colour or pattern.
+    """
+    return list(islice(cycle(DASHES), count))
 
 
 def finished(figure: go.Figure, height: int, **layout: object) -> go.Figure:

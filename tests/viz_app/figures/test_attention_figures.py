@@ -12,6 +12,7 @@ from viz_app.figures.attention import (
     head_grid,
     head_heatmap,
     strongest_pair,
+    thumbnail_note,
     thumbnails,
 )
 
@@ -25,8 +26,8 @@ def heatmap(weights=WEIGHTS, queries=("a", "b"), keys=("x", "y", "x"), **options
 def test_rows_are_queries_and_columns_are_keys():
     figure = heatmap()
     np.testing.assert_array_equal(figure.data[0].z, WEIGHTS)
-    assert figure.layout.yaxis.ticktext == ("a", "b")
-    assert figure.layout.xaxis.ticktext == ("x", "y", "x")
+    assert figure.layout.yaxis2.ticktext == ("a", "b")
+    assert figure.layout.xaxis2.ticktext == ("x", "y", "x")
     assert figure.layout.yaxis2.title.text == "query (row): German"
     assert figure.layout.xaxis2.title.text == "key (column): English"
     assert figure.layout.yaxis.range == (1.5, -0.5)
@@ -35,6 +36,7 @@ def test_rows_are_queries_and_columns_are_keys():
 def test_repeated_tokens_have_positions_of_their_own():
     figure = heatmap()
     assert figure.data[0].x is None and figure.layout.xaxis.tickvals == (0, 1, 2)
+    assert figure.layout.xaxis.ticktext == ("x · position 1", "y · position 2", "x · position 3")
 
 
 def test_hovering_names_tokens_and_the_float32_value():
@@ -98,6 +100,16 @@ def test_long_texts_have_thumbnails_in_which_nothing_large_is_lost(n):
     assert small.shape == (2, THUMBNAIL_CELLS, THUMBNAIL_CELLS)
     assert small[0, -1, 0] == 0.75 and small[0].sum() == 0.75
     assert small[1, 0, -1] == 0.5 and small[1].sum() == 0.5
+
+
+@pytest.mark.parametrize(
+    ("num_queries", "num_keys", "pooled"),
+    [(32, 5, None), (33, 5, "about 1 × 1 weights"), (512, 501, "about 16 × 16 weights"), (5, 80, "about 1 × 2.5")],
+)
+def test_pooled_thumbnails_say_what_a_cell_stands_for(num_queries, num_keys, pooled):
+    note = thumbnail_note(num_queries, num_keys)
+    assert "0" in note and "heatmap" in note
+    assert (pooled in note and "largest" in note) if pooled else "largest" not in note
 
 
 def test_the_grid_takes_layers_with_different_numbers_of_heads():

@@ -29,14 +29,14 @@ def test_coinciding_curves_stay_visible():
     assert widths == sorted(widths, reverse=True) and len(set(widths)) == 3
 
 
-def test_largest_difference():
-    assert figures.largest_difference({0: np.array([1.0, 2.0]), 5: np.array([1.5, 1.0])}) == 1.0
-    assert figures.largest_difference({0: np.array([1.0, 2.0])}) == 0.0
-
-
 def test_the_limit_is_marked_where_a_logarithmic_axis_has_it():
-    figure = figures.wavelength_curve(np.array([2 * math.pi, 100.0]), limit=62_832.0)
+    figure = figures.wavelength_curve(np.array([2 * math.pi, 100.0]), d_model=4, limit=62_832.0)
     assert figure.layout.yaxis.type == "log"
     assert figure.layout.shapes[0].y0 == 62_832.0
     assert math.isclose(figure.layout.annotations[0].y, math.log10(62_832.0))
     assert figure.layout.yaxis.range[1] > math.log10(62_832.0)
+
+
+def test_an_odd_size_has_a_last_dimension_without_a_partner():
+    figure = figures.wavelength_curve(np.array([6.28, 100.0]), d_model=3, limit=62_832.0)
+    assert figure.data[0].text == ("dimensions 0, 1", "dimension 2 alone")

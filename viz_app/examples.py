@@ -12,6 +12,9 @@ class Example:
     look_for: str
 
 
+LANGUAGES = ("English", "German")
+"""The language of all examples, and that of the translations they speak of."""
+
 EXAMPLES = (
     Example(
         "Coreference",
@@ -45,3 +48,8 @@ EXAMPLES = (
         "“turn off” can become a verb in two parts, as in schalten … aus. In Cross, which rows read “off”?",
     ),
 )
+
+
+def for_languages(source: str, target: str) -> tuple[Example, ...]:
+    """The examples for a model that translates from one language into the other."""
+    return EXAMPLES if (source, target) == LANGUAGES else ()

@@ -1,5 +1,6 @@
 """The table of learning-rate settings on the Training page: what a visitor typed, checked row by row."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,3 +72,19 @@ def _problems(row: pd.Series) -> list[str]:
 def rates(setting: Setting, steps: Int[np.ndarray, " step"]) -> Float[np.ndarray, " step"]:
     """The learning rate at every one of the steps."""
     return np.array([learning_rate(int(step), setting.d_model, setting.warmup, setting.scale) for step in steps])
+
+
+def to_link(settings: Sequence[Setting]) -> str:
+    """The settings as text for the address bar: "512,4000,1;1024,4000,0.5"."""
+    return ";".join(f"{setting.d_model},{setting.warmup},{setting.scale!r}" for setting in settings)
+
+
+def from_link(text: str) -> pd.DataFrame:
+    """The table of the settings in a link; DEFAULT if the link does not hold possible ones."""
+    try:
+        rows = [[float(value) for value in row.split(",")] for row in text.split(";")]
+        table = pd.DataFrame(rows, columns=list(DEFAULT.columns))
+    except ValueError:
+        return DEFAULT
+    settings, problems = read(table)
+    return DEFAULT if problems or not settings else table.astype(DEFAULT.dtypes)

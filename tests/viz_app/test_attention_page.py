@@ -1,13 +1,12 @@
 """The Attention page: what it shows is what the model computed, and no text breaks it."""
 
-import json
-import math
+import dataclasses
 import shutil
 
 import numpy as np
 import pytest
-import torch
 
+from tests.viz_app.formula import expected_weights
 from tests.viz_app.reading import TEXT, assert_calm, charts, heatmap, html, words
 from transformer_core.text.translator import Translator
 from transformer_core.zoo import bundled
@@ -17,32 +16,6 @@ from viz_app.examples import EXAMPLES
 @pytest.fixture(scope="module")
 def translator(tiny_translator_folder) -> Translator:
     return Translator.load(tiny_translator_folder, "cpu")
-
-
-def expected_weights(
-    translator: Translator, text: str, stack: str, layer: int, head: int
-) -> tuple[list[int], np.ndarray]:
-    """Target ids and weights, (query, key), from the model's own matrices: softmax(Q K^T / sqrt(d_k))."""
-    model = translator.model
-    layers = model.encoder.layers if stack == "encoder" else model.decoder.layers
-    attention = layers[layer].cross_attention if stack == "cross" else layers[layer].self_attention
-    source = translator.source_ids(text)
-    target = [translator.tokenizer.bos_id, *translator.generate([source])[0]]
-    projected = {}
-    handles = [
-        matrix.register_forward_hook(lambda module, inputs, output, name=name: projected.update({name: output[0]}))
-        for name, matrix in (("q", attention.w_q), ("k", attention.w_k))
-    ]
-    with torch.no_grad():
-        model(torch.tensor([source]), torch.tensor([target]))
-    for handle in handles:
-        handle.remove()
-    d_k = model.config.d_model // model.config.num_heads
-    part = slice(head * d_k, (head + 1) * d_k)
-    scores = projected["q"][:, part] @ projected["k"][:, part].T / math.sqrt(d_k)
-    if stack == "decoder":
-        scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
-    return target, torch.softmax(scores, dim=-1).numpy()
 
 
 def show(app, text=TEXT, stack="cross", layer=1, head=1):
@@ -57,6 +30,45 @@ def test_it_opens_on_a_translated_example(app):
     assert app.get_by_key("example").value == EXAMPLES[0].topic
     assert "headlight-answer" in words(app)
     assert len(charts(app)) == 2
+
+
+def test_the_first_lines_say_what_this_is_and_name_the_models_size(app, translator):
+    app.run()
+    assert (
+        "A real English-German Transformer translates your sentence; see what each of its attention heads reads."
+        in words(app)
+    )
+    millions = sum(parameter.numel() for parameter in translator.model.parameters()) / 1e6
+    size = f"{millions:.1f} M" if millions >= 0.1 else f"{millions * 1e6:,.0f}"
+    assert f"2 encoder + 2 decoder layers × 4 heads · {size} parameters" in words(app)
+    assert app.text_input(key="text").label == "Your text, in English"
+
+
+def test_another_language_has_its_own_words_and_no_english_examples(app, pretrained, tmp_path, monkeypatch):
+    english = Translator.load(pretrained / "tiny-en-de", "cpu")
+    Translator(english.model, english.tokenizer, "Danish", "Dutch").save(tmp_path / "tiny-da-nl")
+    monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
+    app.run()
+    assert not app.exception
+    assert "A real Danish-Dutch Transformer" in words(app)
+    assert app.text_input(key="text").label == "Your text, in Danish"
+    assert app.text_input(key="text").placeholder == "Type a sentence in Danish"
+    assert app.text_input(key="text").value == ""
+    app.text_input(key="text").set_value(TEXT).run()
+    assert_calm(app)
+    assert heatmap(app)["layout"]["xaxis2"]["title"]["text"] == "key (column): Danish"
+
+
+def test_the_certificate_is_rounded_up_and_says_what_was_checked(app, monkeypatch):
+    original = bundled.InspectableTranslator.inspect
+
+    def inspect(self, text, options):
+        return dataclasses.replace(original(self, text, options), certificate=7.05e-07, row_sum_error=1.2e-07)
+
+    monkeypatch.setattr(bundled.InspectableTranslator, "inspect", inspect)
+    app.run()
+    assert "weights exact to 8e-07, checked on up to 4 rows of every head" in words(app)
+    assert "rows sum to 1 within 2e-07" in words(app)
 
 
 def test_the_translation_is_the_models(app, translator):
@@ -78,7 +90,7 @@ def test_the_heatmap_holds_the_models_weights(app, translator, stack, layer, hea
     np.testing.assert_allclose(shown, weights, atol=2e-6)
     source_pieces = translator.tokenizer.pieces(translator.source_ids(TEXT))
     target_pieces = translator.tokenizer.pieces(target)
-    rows, columns = figure["layout"]["yaxis"]["ticktext"], figure["layout"]["xaxis"]["ticktext"]
+    rows, columns = figure["layout"]["yaxis2"]["ticktext"], figure["layout"]["xaxis2"]["ticktext"]
     escaped = {"<s>": "&lt;s&gt;", "</s>": "&lt;/s&gt;"}
     assert rows == [escaped.get(piece, piece) for piece in (source_pieces if stack == "encoder" else target_pieces)]
     assert columns == [escaped.get(piece, piece) for piece in (target_pieces if stack == "decoder" else source_pieces)]
@@ -112,6 +124,9 @@ def test_repeated_words_are_columns_of_their_own(app, translator):
     pieces = translator.tokenizer.pieces(translator.source_ids(text))
     assert pieces.count("▁cat") == 2
     assert list(axis["tickvals"]) == list(range(len(pieces)))
+    assert [text for text in axis["ticktext"] if text.startswith("▁cat")] == [
+        f"▁cat · position {position}" for position, piece in enumerate(pieces, start=1) if piece == "▁cat"
+    ]
     assert heatmap(app)["data"][0]["z"].shape == (len(pieces), len(pieces))
 
 
@@ -219,22 +234,24 @@ def test_too_long_a_text_is_refused_with_its_length_and_kept(app, translator):
         "\x00\x1b[31m",
     ],
 )
-@pytest.mark.parametrize("stack", ["encoder", "cross"])
-def test_any_text_is_shown_or_refused_in_words(app, text, stack):
+def test_any_text_is_shown_as_it_is(app, text):
     app.run()
-    app.text_input(key="text").set_value(text)
-    app.get_by_key("stack").set_value(stack).run()
+    app.text_input(key="text").set_value(text).run()
+    assert_calm(app)
+    figure = heatmap(app)
+    labels = [*figure["layout"]["xaxis"]["ticktext"], *figure["layout"]["yaxis"]["ticktext"]]
+    assert not any("<" in text for text in labels)
+    assert figure["data"][0]["z"].shape == tuple(len(figure["layout"][axis]["ticktext"]) for axis in ("yaxis", "xaxis"))
+    assert np.isfinite(figure["data"][0]["z"]).all()
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\u200b \u200b"])
+def test_a_text_of_invisible_characters_is_refused_in_words(app, text):
+    app.run()
+    app.text_input(key="text").set_value(text).run()
     assert not app.exception
-    assert not any("Something went wrong" in error.value for error in app.error)
-    if not app.error:
-        figure = heatmap(app)
-        labels = [*figure["layout"]["xaxis"]["ticktext"], *figure["layout"]["yaxis"]["ticktext"]]
-        assert not any("<" in text for text in labels)
-        assert figure["data"][0]["z"].shape == tuple(
-            len(figure["layout"][axis]["ticktext"]) for axis in ("yaxis", "xaxis")
-        )
-        assert np.isfinite(figure["data"][0]["z"]).all()
-        assert json.loads(app.get("plotly_chart")[1].proto.spec)
+    assert "only invisible characters" in app.error[0].value
+    assert not app.get("plotly_chart")
 
 
 def test_a_layer_that_the_next_stack_lacks_becomes_its_last(app, pretrained, tmp_path, monkeypatch):

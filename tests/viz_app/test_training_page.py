@@ -1,13 +1,19 @@
 """The Training page: schedules against the paper's numbers, and the run that was measured."""
 
 import math
+import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.viz_app.reading import assert_calm, charts, open_page, words
+from transformer_core.zoo import bundled
 from viz_app import schedules
+
+HEADER = "step,learning_rate,loss,tokens_per_second,seconds,validation_loss,validation_bleu\n"
 
 
 @pytest.fixture
@@ -45,6 +51,27 @@ def test_the_curves_can_be_read_at_any_step(page, step, rates):
     assert list(table[f"rate at step {step:,}"]) == rates
     assert list(table["peak rate"]) == ["6.987712e-04", "4.941059e-04", "4.941059e-04"]
     assert list(table["peak at step"]) == ["4,000", "8,000", "4,000"]
+
+
+def test_a_peak_beyond_the_last_step_is_named(page):
+    page.number_input(key="last_step").set_value(5000).run()
+    assert_calm(page)
+    beyond = [caption.value for caption in page.caption if "lies beyond the last step" in caption.value]
+    assert beyond == ["d_model 512, warm-up 8,000: its peak at step 8,000 lies beyond the last step."]
+
+
+def test_the_table_survives_another_page(app):
+    app.query_params["curves"] = "256,1000,2.0;64,10,1.0"
+    page = open_page(app, "training")
+    assert_calm(page)
+    names = ["d_model 256, warm-up 1,000, scale 2", "d_model 64, warm-up 10"]
+    assert [curve["name"] for curve in charts(page)[0]["data"]] == names
+    page.switch_page("app_pages/positions.py").run()
+    page.query_params.clear()
+    page.switch_page("app_pages/training.py").run()
+    assert_calm(page)
+    assert [curve["name"] for curve in charts(page)[0]["data"]] == names
+    assert page.query_params["curves"] == "256,1000,2.0;64,10,1.0"
 
 
 def test_both_axes_can_be_logarithmic(page):
@@ -87,14 +114,59 @@ def test_the_measured_run_is_the_models_file(page, pretrained):
 
 
 def test_a_model_without_a_record_of_its_training_says_so(app, pretrained, tmp_path, monkeypatch):
-    from transformer_core.zoo import bundled
-
     (tmp_path / "bare").mkdir()
     (tmp_path / "bare" / "config.json").write_bytes((pretrained / "tiny-en-de" / "config.json").read_bytes())
     monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
     page = open_page(app, "training")
     assert_calm(page)
     assert "no training.csv" in words(page)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("", "is empty"), ("step,loss\n", "lacks"), (HEADER, "no rows yet"), ("step,le", "is empty")],
+)
+def test_a_record_that_cannot_be_drawn_is_met_with_words(app, pretrained, tmp_path, monkeypatch, content, message):
+    shutil.copytree(pretrained / "tiny-en-de", tmp_path / "tiny-en-de")
+    (tmp_path / "tiny-en-de" / "training.csv").write_text(content)
+    monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
+    page = open_page(app, "training")
+    assert_calm(page)
+    assert message in page.warning[0].value
+    assert "nan" not in words(page)
+    assert len(charts(page)) == 1
+
+
+def test_what_was_not_measured_yet_has_no_empty_chart(app, pretrained, tmp_path, monkeypatch):
+    shutil.copytree(pretrained / "tiny-en-de", tmp_path / "tiny-en-de")
+    (tmp_path / "tiny-en-de" / "training.csv").write_text(HEADER + "100,0.1,2.5,3,4,,\n")
+    monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
+    page = open_page(app, "training")
+    assert_calm(page)
+    assert page.info[0].value == "Not measured at any step so far."
+    assert len(charts(page)) == 4
+
+
+@pytest.mark.parametrize("text", ["", "x", "512", "512,4000", "512,4000,1;;", "0,4000,1", "512,4000,nan", "1,2,3,4"])
+def test_a_link_with_impossible_settings_falls_back(text):
+    assert schedules.from_link(text) is schedules.DEFAULT
+
+
+@given(
+    st.lists(
+        st.builds(
+            schedules.Setting,
+            st.integers(1, schedules.LARGEST),
+            st.integers(1, schedules.LARGEST),
+            st.floats(min_value=1e-9, max_value=1e9),
+        ),
+        min_size=1,
+        max_size=5,
+        unique=True,
+    )
+)
+def test_a_link_holds_the_settings_exactly(settings):
+    assert schedules.read(schedules.from_link(schedules.to_link(settings))) == (settings, [])
 
 
 def test_settings_of_a_table():

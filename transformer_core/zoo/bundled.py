@@ -72,6 +72,14 @@ class InspectableTranslator:
         return sum(parameter.numel() for parameter in self.translator.model.parameters())
 
     @property
+    def source_language(self) -> str:
+        return self.translator.source_language
+
+    @property
+    def target_language(self) -> str:
+        return self.translator.target_language
+
+    @property
     def max_tokens(self) -> int:
         """Longest text in tokens; the end token comes on top."""
         return self.translator.max_source_tokens - 1

@@ -54,6 +54,10 @@ class InspectableModel(Protocol):
     """The longest text it reads, in tokens, special tokens aside."""
     family: str
     """What kind of model it is, say "translator"."""
+    source_language: str
+    """The language that it reads, say "English"."""
+    target_language: str
+    """The language that it answers in, say "German"."""
 
     def inspect(self, text: str, options: DecodingOptions = ...) -> Inspection:
         """Answer a text and record the attention of every head.

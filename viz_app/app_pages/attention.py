@@ -1,24 +1,24 @@
 """The attention of every layer and head of a translator, for a text of your own."""
 
 import html
+from collections.abc import Sequence
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from transformer_core.inspection.inspection import AttentionStack, Inspection
-from transformer_core.zoo import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, DecodingOptions, InputError
+from transformer_core.inspection.recording import CHECKED_ROWS
+from transformer_core.zoo import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, DecodingOptions, InputError, InspectableModel
 from viz_app import library
 from viz_app.errors import escape_markdown
-from viz_app.examples import EXAMPLES, Example
-from viz_app.figures.attention import MAX_HEATMAP_TOKENS, head_grid, head_heatmap, strongest_pair
-from viz_app.figures.theme import COLOUR_SCALES
+from viz_app.examples import Example, for_languages
+from viz_app.figures.attention import MAX_HEATMAP_TOKENS, head_grid, head_heatmap, strongest_pair, thumbnail_note
+from viz_app.figures.theme import CHART_CONFIG, COLOUR_SCALES
 from viz_app.figures.tokens import label
+from viz_app.numbers import at_most, millions
 from viz_app.state import clean_text, keep_in_range
 
 STACK_NAMES = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
-
-OPENING_LAYER = 3
-"""The last decoder layer of the bundled model, whose cross attention shows which words translate each other."""
 
 HOW_TO_READ = {
     "encoder": "Each row is a token of the text that reads (query), each column a token that it reads from (key). The "
@@ -30,12 +30,12 @@ HOW_TO_READ = {
     "from (key). At each row the next token of the translation is decided; a row sums to 1. “▁” starts a word.",
 }
 
+PAPER = "“Attention Is All You Need”, section 6.1,"
+
 NOT_AN_EXPLANATION = (
     "Attention is not explanation: a weight says how much of a token's value vector is read, not that the token caused "
     "the answer. Other weights can give the same answer (Jain & Wallace 2019; the reply: Wiegreffe & Pinter 2019)."
 )
-
-CHART_CONFIG = {"displaylogo": False, "modeBarButtons": [["toImage", "resetScale2d"]]}
 
 
 def page() -> None:
@@ -43,25 +43,35 @@ def page() -> None:
     if not names:
         st.info(library.NO_MODELS)
         return
+    introduction = st.empty()
     question, answer = st.columns(2, gap="medium")
     with question:
-        model, device, options, facts = choose_model(names)
-        text = ask()
+        name, device, options, facts = choose_model(names)
+        model = load(name, device)
+        examples = for_languages(model.source_language, model.target_language) if model else ()
+        text = ask(model.source_language if model else None, examples)
+    if model is None:
+        return
+    introduction.markdown(
+        f"A real {escape_markdown(model.source_language)}-{escape_markdown(model.target_language)} Transformer "
+        "translates your sentence; see what each of its attention heads reads."
+    )
+    facts.caption(sizes(model), width="content")
+    request = name, device, text, options
     with answer:
-        inspection = inspect(model, device, text, options)
+        inspection = inspect(*request)
         if inspection is not None:
             show_answer(inspection)
-            if example := example_of(text):
+            if example := example_of(text, examples):
                 st.write(f"**Look for:** {example.look_for}")
     if inspection is not None:
-        facts.caption(sizes(inspection), width="content")
-        explore(inspection, (model, device, text, options))
+        explore(inspection, request)
 
 
 def choose_model(names: list[str]) -> tuple[str, str, DecodingOptions, DeltaGenerator]:
     """Model, device, decoding options, and a place beside them for facts about the model."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        model = st.selectbox("Model", names, key="model", bind="query-params", width=180, label_visibility="collapsed")
+        model = st.selectbox("Model", names, key="model", bind="query-params", width=180)
         device = st.selectbox(
             "Device",
             library.devices(),
@@ -69,7 +79,6 @@ def choose_model(names: list[str]) -> tuple[str, str, DecodingOptions, DeltaGene
             key="device",
             bind="query-params",
             width=130,
-            label_visibility="collapsed",
         )
         with st.popover("Decoding"):
             beam_size = st.number_input(
@@ -79,7 +88,7 @@ def choose_model(names: list[str]) -> tuple[str, str, DecodingOptions, DeltaGene
                 4,
                 key="beam",
                 bind="query-params",
-                help="How many translations are followed at a time; 1 is greedy search. The paper used 4.",
+                help=f"How many translations are followed at a time; 1 is greedy search. {PAPER} used 4.",
             )
             length_penalty = st.number_input(
                 "Length penalty α",
@@ -89,52 +98,66 @@ def choose_model(names: list[str]) -> tuple[str, str, DecodingOptions, DeltaGene
                 step=0.1,
                 key="penalty",
                 bind="query-params",
-                help="Larger values favour longer translations; 0 compares plain probabilities. The paper used 0.6.",
+                help=f"Larger values favour longer translations; 0 compares plain probabilities. {PAPER} used 0.6.",
             )
         facts = st.empty()
     return model, device, DecodingOptions(beam_size, length_penalty), facts
 
 
-def sizes(inspection: Inspection) -> str:
-    """Layers and heads of the stacks, as they were recorded."""
-    layers = " + ".join(str(len(stack)) for name, stack in inspection.stacks.items() if name != "cross")
-    heads = sorted({stack.num_heads(layer) for stack in inspection.stacks.values() for layer in range(len(stack))})
-    return f"{layers} layers × {' or '.join(map(str, heads))} heads"
+def load(name: str, device: str) -> InspectableModel | None:
+    """The model; None, and a message on the page, if it cannot be loaded."""
+    with st.spinner("Loading the model", show_time=True):
+        try:
+            return library.load(name, device)
+        except library.ModelError as error:
+            st.error(f"The model {escape_markdown(name)} cannot be loaded: {escape_markdown(str(error))}")
+    return None
 
 
-def ask() -> str:
+def sizes(model: InspectableModel) -> str:
+    """Layers, heads and parameters."""
+    config = model.config
+    return (
+        f"{config.num_encoder_layers} encoder + {config.num_decoder_layers} decoder layers × {config.num_heads} heads "
+        f"· {millions(model.num_parameters)} parameters"
+    )
+
+
+def ask(language: str | None, examples: Sequence[Example]) -> str:
     """The text box and the examples, of which one is marked as long as it is the text."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = st.text_input(
-            "Your text, in English",
-            EXAMPLES[0].text,
+            "Your text" + (f", in {escape_markdown(language)}" if language else ""),
+            examples[0].text if examples else "",
             key="text",
             bind="query-params",
-            placeholder="Type an English sentence",
+            placeholder="Type a sentence" + (f" in {language}" if language else ""),
             label_visibility="collapsed",
         )
         # Leaving the text box already sends the text: the button is there for those who look for one.
         st.button("Translate", type="primary")
-    shown = example_of(text)
+    shown = example_of(text, examples)
     st.session_state["example"] = shown.topic if shown else None
-    st.pills(
-        "Examples",
-        [example.topic for example in EXAMPLES],
-        key="example",
-        on_change=take_example,
-        label_visibility="collapsed",
-    )
+    if examples:
+        st.pills(
+            "Examples",
+            [example.topic for example in examples],
+            key="example",
+            on_change=take_example,
+            args=(examples,),
+            label_visibility="collapsed",
+        )
     return clean_text(text)
 
 
-def example_of(text: str) -> Example | None:
+def example_of(text: str, examples: Sequence[Example]) -> Example | None:
     """The example whose sentence this is."""
-    return next((example for example in EXAMPLES if example.text == text), None)
+    return next((example for example in examples if example.text == text), None)
 
 
-def take_example() -> None:
+def take_example(examples: Sequence[Example]) -> None:
     """Put the chosen example into the text box."""
-    for example in EXAMPLES:
+    for example in examples:
         if example.topic == st.session_state["example"]:
             st.session_state["text"] = example.text
 
@@ -161,11 +184,13 @@ def show_answer(inspection: Inspection) -> None:
     )
     source = inspection.provenance
     st.caption(
-        f"{inspection.seconds:.2f} s on {source.device} · weights exact to {inspection.certificate:.0e} · "
-        f"rows sum to 1 within {inspection.row_sum_error:.0e}",
-        help="Exact: the weights times the values differ from what the model's own attention kernel returned by at "
-        "most this much, relative to the largest value. They are computed from the recorded queries and keys, before "
-        f"dropout.\n\nModel {escape_markdown(source.model)}, weights {source.weights_hash}, {source.dtype}, "
+        f"{inspection.seconds:.2f} s on {source.device} · weights exact to {at_most(inspection.certificate)}, "
+        f"checked on up to {CHECKED_ROWS} rows of every head · rows sum to 1 within "
+        f"{at_most(inspection.row_sum_error)}",
+        help="Exact: on the checked rows, the weights times the values differ from what the model's own attention "
+        "kernel returned by at most this much, relative to the largest value. They are computed from the recorded "
+        "queries and keys, before dropout. The sums are those of all rows.\n\n"
+        f"Model {escape_markdown(source.model)}, weights {source.weights_hash}, {source.dtype}, "
         f"PyTorch {source.torch_version}.",
     )
     for note in inspection.notes:
@@ -174,8 +199,7 @@ def show_answer(inspection: Inspection) -> None:
 
 def explore(inspection: Inspection, request: tuple[str, str, str, DecodingOptions]) -> None:
     """The grid of all heads, and the one that is chosen."""
-    controls, how_to_read = st.columns([5, 4], gap="medium", vertical_alignment="bottom")
-    with controls, st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.segmented_control(
             "Attention of",
             list(inspection.stacks),
@@ -188,18 +212,12 @@ def explore(inspection: Inspection, request: tuple[str, str, str, DecodingOption
         )
         stack = inspection.stacks[name]
         keep_in_range("layer", 1, len(stack))
-        layer = (
-            st.number_input(
-                "Layer", 1, len(stack), min(OPENING_LAYER, len(stack)), key="layer", bind="query-params", width=140
-            )
-            - 1
-        )
+        layer = st.number_input("Layer", 1, len(stack), len(stack), key="layer", bind="query-params", width=140) - 1
         keep_in_range("head", 1, stack.num_heads(layer))
         head = st.number_input("Head", 1, stack.num_heads(layer), key="head", bind="query-params", width=140) - 1
         scale = st.segmented_control(
             "Colour scale", COLOUR_SCALES, default=COLOUR_SCALES[0], required=True, key="scale", bind="query-params"
         )
-    how_to_read.caption(HOW_TO_READ.get(name, ""))
     overview, detail = st.columns([2, 3], gap="medium")
     with overview, st.container(key="overview"):
         # The outline of the selected head makes each selection a new chart in which no point is selected yet, so that a
@@ -213,7 +231,9 @@ def explore(inspection: Inspection, request: tuple[str, str, str, DecodingOption
             alt=f"All heads of the {name} attention: a row of thumbnails for each of the {len(stack)} layers. "
             f"Layer {layer + 1}, head {head + 1} is outlined. The fields Layer and Head choose another.",
         )
+        st.caption(thumbnail_note(len(stack.query_tokens), len(stack.key_tokens)))
     with detail:
+        st.write(HOW_TO_READ.get(name, ""))
         show_head(stack, layer, head, scale)
 
 

@@ -5,7 +5,9 @@ import streamlit as st
 
 from transformer_core.training.schedule import learning_rate, peak_learning_rate
 from viz_app import library, schedules
+from viz_app.errors import escape_markdown
 from viz_app.figures import training as figures
+from viz_app.figures.theme import CHART_CONFIG
 
 st.title("Training")
 
@@ -17,8 +19,13 @@ st.latex(
 settings, picture = st.columns([2, 3], gap="medium")
 with settings:
     st.caption("One row a curve. Edit a cell, add rows at the bottom, tick rows to delete them.")
+    if "schedules" not in st.session_state:
+        # The editor is new on the screen. It starts from what it held when the page was left, or from the link.
+        st.session_state["schedules_start"] = st.session_state.get(
+            "schedules_left", schedules.from_link(st.query_params.get("curves", ""))
+        )
     table = st.data_editor(
-        schedules.DEFAULT,
+        st.session_state["schedules_start"],
         num_rows="dynamic",
         key="schedules",
         hide_index=True,
@@ -27,7 +34,9 @@ with settings:
             "warm-up": st.column_config.NumberColumn(
                 "warm-up", help="Steps until the peak: a whole number, 1 or more."
             ),
-            "scale": st.column_config.NumberColumn("scale", help="Multiplies the whole curve; the paper has 1."),
+            "scale": st.column_config.NumberColumn(
+                "scale", help="Multiplies the whole curve; “Attention Is All You Need” has 1."
+            ),
         },
     )
     last_step = st.number_input("Last step", 10, 10_000_000, 50_000, step=1000, key="last_step", bind="query-params")
@@ -44,7 +53,12 @@ with settings:
     with st.container(horizontal=True):
         log_steps = st.toggle("Logarithmic steps", key="log_steps", bind="query-params")
         log_rates = st.toggle("Logarithmic rates", key="log_rates", bind="query-params")
+st.session_state["schedules_left"] = table
 good, problems = schedules.read(table)
+if table.equals(schedules.DEFAULT):
+    st.query_params.pop("curves", None)
+else:
+    st.query_params["curves"] = schedules.to_link(good)
 with picture:
     for problem in problems:
         st.warning(problem)
@@ -64,8 +78,12 @@ with picture:
             figures.schedule_curves(
                 steps, curves, log_steps, log_rates, read_at if 1 <= read_at <= last_step else None
             ),
+            config=CHART_CONFIG,
             alt="Learning rate against step for " + "; ".join(row.name for row in good),
         )
+        for curve in curves:
+            if curve.peak_step > last_step:
+                st.caption(f"{curve.name}: its peak at step {curve.peak_step:,} lies beyond the last step.")
         st.dataframe(
             pd.DataFrame(
                 {
@@ -96,16 +114,26 @@ if not names:
     st.info(library.NO_MODELS)
     st.stop()
 name = st.selectbox("Model", names, key="run", bind="query-params", width=320)
-run = library.training_run(name)
+try:
+    run = library.training_run(name)
+except library.ModelError as error:
+    st.warning(f"Nothing to draw for {escape_markdown(name)}: {escape_markdown(str(error))}.")
+    st.stop()
 if run is None:
-    st.info(f"{name} has no training.csv beside its weights, so there is nothing to draw.")
+    st.info(f"{escape_markdown(name)} has no training.csv beside its weights, so there is nothing to draw.")
     st.stop()
 st.write(
-    f"Measured while {name} was trained, nothing smoothed: {len(run):,} rows up to step {run['step'].max():,} of its "
-    "training.csv."
+    f"Measured while {escape_markdown(name)} was trained: {len(run):,} rows up to step {run['step'].max():,} of its "
+    "training.csv. Training loss and speed are means since the row before; validation loss and BLEU were measured at "
+    "their step."
 )
 left, right = st.columns(2, gap="medium")
 for place, chart in zip([left, right] * len(figures.CHARTS), figures.CHARTS, strict=False):
     with place:
         st.subheader(chart.title)
-        st.plotly_chart(figures.measured_curves(run, chart), alt=f"{chart.title} against step for {name}")
+        if run[list(chart.columns)].notna().any(axis=None):
+            st.plotly_chart(
+                figures.measured_curves(run, chart), config=CHART_CONFIG, alt=f"{chart.title} against step for {name}"
+            )
+        else:
+            st.info("Not measured at any step so far.")

@@ -25,10 +25,10 @@ def main(arguments: list[str] | None = None) -> int:
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except RuntimeError as error:  # torch.OutOfMemoryError is one
-        if "out of memory" not in str(error):
+    except RuntimeError as error:  # as which PyTorch reports too little memory, a GPU's or the machine's
+        if "memory" not in str(error):
             raise
-        print("error: the GPU has too little memory: use --device cpu, or a smaller --batch-tokens", file=sys.stderr)
+        print("error: too little memory: use smaller sizes, or --device cpu if a GPU ran out of it", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)

@@ -65,6 +65,12 @@ def change_config(folder, change) -> None:
     (folder / "config.json").write_text(json.dumps(config))
 
 
+def change_weights(folder, change) -> None:
+    weights = safetensors.torch.load_file(folder / "model.safetensors")
+    change(weights)
+    safetensors.torch.save_file(weights, folder / "model.safetensors")
+
+
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
@@ -76,6 +82,12 @@ def change_config(folder, change) -> None:
         (lambda f: change_config(f, lambda c: c["transformer"].update(vocab_size=9)), "vocab_size is"),
         (lambda f: change_config(f, lambda c: c["transformer"].update(d_ff=128)), "does not fit"),
         (lambda f: change_config(f, lambda c: c["transformer"].update(num_decoder_layers=5)), "does not fit"),
+        (lambda f: change_config(f, lambda c: c["transformer"].update(d_model=10**12)), "config.json"),
+        (lambda f: change_config(f, lambda c: c.update(transformer=None)), "config.json"),
+        (lambda f: change_config(f, lambda c: c.update(source_language=5)), "not names"),
+        (lambda f: (f / "config.json").write_text("[" * 100_000), "config.json"),
+        (lambda f: change_weights(f, lambda w: w.pop("encoder.layers.0.feed_forward.w_1.bias")), "Missing key"),
+        (lambda f: change_weights(f, lambda w: w["embedding.tokens.weight"].fill_(torch.nan)), "damaged: embedding"),
         (lambda f: (f / "model.safetensors").write_bytes(b"\x80\x04pickle"), "does not fit"),
         (lambda f: (f / "tokenizer.model").write_bytes(b""), "tokenizer.model"),
     ],
@@ -83,8 +95,20 @@ def change_config(folder, change) -> None:
 def test_a_damaged_folder_says_which_file_and_why(tiny_translator_folder, tmp_path, damage, message):
     folder = shutil.copytree(tiny_translator_folder, tmp_path / "model")
     damage(folder)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as error:
         Translator.load(folder)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_in_place_of_the_folder(tiny_translator_folder):
+    with pytest.raises(ValueError, match="is a file"):
+        Translator.load(tiny_translator_folder / "config.json")
+
+
+@pytest.mark.parametrize("options", [(0, 0.6), (17, 0.6), (4, -0.1), (4, 5.1), (1, float("nan"))])
+def test_decoding_outside_its_range_is_refused(tiny_translator_folder, options):
+    with pytest.raises(ValueError, match="it has to be from"):
+        Translator.load(tiny_translator_folder, "cpu").translate(["The cat sleeps."], *options)
 
 
 def test_an_unknown_device_is_refused(tiny_translator_folder):

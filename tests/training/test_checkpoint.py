@@ -1,3 +1,4 @@
+import pytest
 import torch
 from torch import nn
 
@@ -61,6 +62,27 @@ def test_the_average_is_the_mean_of_the_last_checkpoints(tmp_path):
     assert weights["bias"].item() == -3.0
     assert weights["weight"].dtype == torch.float32
     assert state.average([20, 30])["weight"].item() == 1.5
+
+
+@pytest.mark.parametrize("name", ["resume/model.safetensors", "resume/optimizer.safetensors", "resume/progress.json"])
+def test_a_damaged_state_is_named(tmp_path, name):
+    model, optimizer = new_model()
+    train_a_little(model, optimizer, 1)
+    state = TrainingState(tmp_path)
+    state.save(model, optimizer, {"step": 1})
+    (tmp_path / "training_state" / name).write_bytes(b"{")
+    with pytest.raises(ValueError, match=f"{name} is damaged"):
+        state.load(model, optimizer)
+
+
+def test_damaged_weights_are_named_and_other_files_ignored(tmp_path):
+    state, model = TrainingState(tmp_path), nn.Linear(1, 1)
+    state.keep_weights(model, 10, keep=3)
+    (tmp_path / "training_state" / "step-old.safetensors").write_bytes(b"")
+    assert state.kept_steps() == [10]
+    (tmp_path / "training_state" / "step-00000010.safetensors").write_bytes(b"{")
+    with pytest.raises(ValueError, match=r"step-00000010\.safetensors is damaged"):
+        state.average([10])
 
 
 def test_no_pickle_is_written(tmp_path):

@@ -144,9 +144,10 @@ def test_the_record_finds_the_same_split_again_and_refuses_other_data(tmp_path):
 def test_a_missing_or_damaged_record_is_named(tmp_path):
     with pytest.raises(DataError, match=r"split\.json is missing"):
         SplitRecord.load(tmp_path)
-    (tmp_path / "split.json").write_text('{"seed": 1}')
-    with pytest.raises(DataError, match=r"split\.json is damaged"):
-        SplitRecord.load(tmp_path)
+    for content in ("{", '{"seed": 1}', '{"held_out": 9, "seed": 1, "max_words": "250", "data_sha256": ""}'):
+        (tmp_path / "split.json").write_text(content)
+        with pytest.raises(DataError, match=r"split\.json is damaged"):
+            SplitRecord.load(tmp_path)
 
 
 def test_the_fingerprint_sees_every_difference():

@@ -222,6 +222,12 @@ def test_pairs_longer_than_the_model_are_left_out_on_every_side_and_counted(data
         train(options_for(long, tmp_path / "none", max_length=2), "")
 
 
+def test_a_run_that_diverges_is_stopped_with_the_cure(data, tmp_path):
+    with pytest.raises(ValueError, match=r"the loss is nan at step \d: .* smaller --lr-scale"):
+        train(options_for(data, tmp_path, lr_scale=1e30), "")
+    assert not (tmp_path / "model.safetensors").exists()
+
+
 def test_a_finished_model_is_not_overwritten(data, tiny_translator_folder):
     before = (tiny_translator_folder / "model.safetensors").read_bytes()
     with pytest.raises(ValueError, match="already holds a model"):

@@ -17,6 +17,7 @@ from transformer_core.training.options import TrainingOptions
         ("label_smoothing", -0.1),
         ("lr_scale", 0.0),
         ("seed", -1),
+        ("seed", 2**70),
         ("dropout", 1.0),
         ("num_heads", 7),
         ("d_model", -256),

@@ -2,6 +2,6 @@
 
 from transformer_core.text.generation import beam_search, greedy_search
 from transformer_core.text.tokenizer import Tokenizer
-from transformer_core.text.translator import Translator
+from transformer_core.text.translator import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, Translator
 
-__all__ = ["Tokenizer", "Translator", "beam_search", "greedy_search"]
+__all__ = ["MAX_BEAM_SIZE", "MAX_LENGTH_PENALTY", "Tokenizer", "Translator", "beam_search", "greedy_search"]

@@ -1,6 +1,7 @@
 """Text to token ids and back: byte-pair encoding (Sennrich et al. 2016) with SentencePiece (Kudo & Richardson 2018)."""
 
 import io
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -58,7 +59,10 @@ class Tokenizer:
                 minloglevel=2,
             )
         except RuntimeError as error:
-            raise ValueError(f"SentencePiece cannot learn {vocab_size} pieces from this text: {error}") from error
+            # It names the fewest pieces that the text's characters and the 256 bytes need.
+            needed = re.search(r"required_chars\. \d+ vs (\d+)", str(error))
+            reason = f"it needs at least {needed[1]}" if needed else error
+            raise ValueError(f"SentencePiece cannot learn {vocab_size} pieces from this text: {reason}") from error
         return cls(buffer.getvalue())
 
     @classmethod

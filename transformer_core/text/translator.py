@@ -16,6 +16,9 @@ from transformer_core.text.tokenizer import Tokenizer
 
 FORMAT = "headlight-translator"
 
+MAX_BEAM_SIZE = 16
+MAX_LENGTH_PENALTY = 5.0
+
 
 @dataclass(frozen=True)
 class Translator:
@@ -35,6 +38,8 @@ class Translator:
             ValueError: a file is damaged, of another kind, or does not fit the others.
         """
         folder = Path(folder)
+        if folder.is_file():
+            raise ValueError(f"{folder} is a file: name the folder that holds config.json and the rest")
         for name in ("config.json", "model.safetensors", "tokenizer.model"):
             if not (folder / name).is_file():
                 raise FileNotFoundError(f"{folder} holds no trained model: {name} is missing")
@@ -42,9 +47,12 @@ class Translator:
             config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
             if config.get("format") != FORMAT:
                 raise ValueError(f'its "format" is {config.get("format")!r}, not "{FORMAT}"')
-            model = Transformer(TransformerConfig.from_dict(config["transformer"]))
             languages = config["source_language"], config["target_language"]
-        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            if not all(isinstance(language, str) for language in languages):
+                raise ValueError(f"its languages are {languages}, not names")
+            model = Transformer(TransformerConfig.from_dict(config["transformer"]))
+        # RuntimeError: sizes that no memory holds. RecursionError: JSON nested without end.
+        except (ValueError, KeyError, AttributeError, TypeError, RuntimeError, RecursionError) as error:
             raise ValueError(f"{folder / 'config.json'} does not describe a translator: {error}") from error
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
         for name in ("vocab_size", "pad_id"):
@@ -55,7 +63,12 @@ class Translator:
             weights = safetensors.torch.load_file(folder / "model.safetensors")
             model.load_state_dict(weights)
         except (SafetensorError, RuntimeError) as error:
-            raise ValueError(f"{folder / 'model.safetensors'} does not fit config.json: {error}") from error
+            # PyTorch lists every layer, one a line after a heading.
+            reason = " ".join(str(error).splitlines()[:2])[:300]
+            raise ValueError(f"{folder / 'model.safetensors'} does not fit config.json: {reason}") from error
+        for name, tensor in weights.items():
+            if not tensor.is_floating_point() or not tensor.isfinite().all():
+                raise ValueError(f"{folder / 'model.safetensors'} is damaged: {name} holds values that are no numbers")
         return cls(model.eval().to(choose_device(device)), tokenizer, *languages)
 
     def save(self, folder: Path) -> None:
@@ -95,8 +108,17 @@ class Translator:
     ) -> list[list[int]]:
         """Target ids, without begin and end token, for source ids that each end on the end token.
 
-        A beam size of 1 is greedy search.
+        Args:
+            beam_size: 1 (greedy search) to MAX_BEAM_SIZE.
+            length_penalty: the paper's alpha, 0 to MAX_LENGTH_PENALTY.
+
+        Raises:
+            ValueError: a beam size or a length penalty outside its range.
         """
+        if not 1 <= beam_size <= MAX_BEAM_SIZE:
+            raise ValueError(f"the beam size is {beam_size}; it has to be from 1 to {MAX_BEAM_SIZE}")
+        if not 0 <= length_penalty <= MAX_LENGTH_PENALTY:
+            raise ValueError(f"the length penalty is {length_penalty}; it has to be from 0 to {MAX_LENGTH_PENALTY}")
         tokens = self.tokenizer.bos_id, self.tokenizer.eos_id
         device = self.model.embedding.tokens.weight.device
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import safetensors.torch
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
 
@@ -49,8 +50,8 @@ class TrainingState:
 
     def load(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
         """Put model and optimizer back; returns the progress that was saved."""
-        model.load_state_dict(safetensors.torch.load_file(self._resume / "model.safetensors"))
-        tensors = safetensors.torch.load_file(self._resume / "optimizer.safetensors")
+        model.load_state_dict(_load(self._resume / "model.safetensors"))
+        tensors = _load(self._resume / "optimizer.safetensors")
         state: dict[int, dict[str, Tensor]] = {}
         for index, (name, _) in enumerate(model.named_parameters()):
             prefix = f"{name}/"
@@ -59,8 +60,16 @@ class TrainingState:
         return self.progress()
 
     def progress(self) -> dict[str, Any]:
-        """The progress that was saved last."""
-        return json.loads((self._resume / "progress.json").read_text(encoding="utf-8"))
+        """The progress that was saved last.
+
+        Raises:
+            ValueError: its file is damaged.
+        """
+        path = self._resume / "progress.json"
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise _damaged(path, error) from error
 
     def keep_weights(self, model: nn.Module, step: int, keep: int) -> None:
         """Write the weights after `step`, and delete all but the last `keep` such files."""
@@ -73,18 +82,30 @@ class TrainingState:
 
     def kept_steps(self) -> list[int]:
         """The steps whose weights `keep_weights` has kept, in order."""
-        return sorted(int(path.stem.removeprefix("step-")) for path in self.folder.glob("step-*.safetensors"))
+        steps = (path.stem.removeprefix("step-") for path in self.folder.glob("step-*.safetensors"))
+        return sorted(int(step) for step in steps if step.isdecimal())
 
     def average(self, steps: list[int]) -> dict[str, Tensor]:
         """Mean of the weights after these steps, taken in float64."""
         mean: dict[str, Tensor] = {}
         for step in steps:
-            for name, tensor in safetensors.torch.load_file(self._weights(step)).items():
+            for name, tensor in _load(self._weights(step)).items():
                 mean[name] = mean.get(name, 0) + tensor.double() / len(steps)
         return {name: tensor.float() for name, tensor in mean.items()}
 
     def _weights(self, step: int) -> Path:
         return self.folder / f"step-{step:08d}.safetensors"
+
+
+def _load(path: Path) -> dict[str, Tensor]:
+    try:
+        return safetensors.torch.load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> ValueError:
+    return ValueError(f"{path} is damaged ({error}): begin anew with another --out")
 
 
 def _cpu(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -83,7 +83,7 @@ def _parse(line: bytes, max_words: int) -> Pair:
     try:
         columns = line.decode("utf-8").split("\t")
     except UnicodeDecodeError as error:
-        raise ValueError(f"byte {error.start + 1} is not UTF-8: is the file in another encoding?") from error
+        raise ValueError(f"byte {error.start + 1} is not UTF-8, so the file is in another encoding") from error
     if len(columns) < 2:
         raise ValueError("there is no tab between source and target")
     pair = Pair(columns[0].strip(), columns[1].strip())
@@ -174,7 +174,11 @@ class SplitRecord:
         """
         path = folder / "split.json"
         try:
-            return cls(**json.loads(path.read_text(encoding="utf-8")))
+            record = cls(**json.loads(path.read_text(encoding="utf-8")))
+            for count in (record.held_out, record.seed, record.max_words):
+                if not isinstance(count, int):
+                    raise TypeError(f"{count!r} is not a whole number")
+            return record
         except FileNotFoundError as error:
             raise DataError(f"{path} is missing: only `train` knows which sentences it held out") from error
         except (ValueError, TypeError) as error:

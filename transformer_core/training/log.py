@@ -31,7 +31,8 @@ class TrainingLog:
             with open(self._path, newline="", encoding="utf-8") as file:
                 # A row whose writing was cut off has no line end.
                 complete = [line for line in file if line.endswith("\n")]
-            kept = [row for row in csv.DictReader(complete) if int(row["step"]) <= after_step]
+            rows = (row for row in csv.DictReader(complete) if (row.get("step") or "").isdecimal())
+            kept = [row for row in rows if int(row["step"]) <= after_step]
         self._path.parent.mkdir(parents=True, exist_ok=True)
         new = self._path.with_suffix(".new")
         with open(new, "w", newline="", encoding="utf-8") as file:

@@ -1,5 +1,6 @@
 """The training loop: from a file of sentence pairs to a folder with a translator."""
 
+import math
 import signal
 import sys
 import threading
@@ -161,6 +162,8 @@ def _check_resumable(options: TrainingOptions, processes: Processes, state: Trai
             raise ValueError(f"{options.out} already holds a model and no training to go on with: use another --out")
         return
     saved = state.progress()
+    if not saved.keys() >= {"options", "processes", "data_sha256", "progress", "bfloat16"}:
+        raise ValueError(f"{state.folder} does not say how the run was begun: begin anew with another --out")
     changed = [
         f"{name} was {saved['options'].get(name)}, is {value}"
         for name, value in options.fixed().items()
@@ -271,6 +274,11 @@ def _step(run: _Run, parallel: torch.nn.Module, batch: Batch) -> tuple[float, fl
     run.optimizer.step()
     run.optimizer.zero_grad()
     (loss_sum,) = processes.sum(loss.item())
+    if not math.isfinite(loss_sum):
+        raise ValueError(
+            f"the loss is {loss_sum} at step {progress.step}: training diverged. Begin anew, in another --out, with a "
+            "smaller --lr-scale or a longer --warmup"
+        )
     return loss_sum, label_tokens, read_tokens
 
 

@@ -41,7 +41,7 @@ class TrainingOptions:
         "layer normalisation after each sub-layer, as in the paper, or before", "post"
     )
     max_length: int = _option("longest sentence in tokens, its end token included; longer pairs are left out", 512)
-    steps: int = _option("updates in all", 11_000)
+    steps: int = _option("updates in all", 10_000)
     batch_tokens: int = _option("most source tokens, and most target tokens, of a process in one step", 3000)
     warmup: int = _option("steps in which the learning rate rises", 2000)
     lr_scale: float = _option("factor on the paper's learning rate", 1.0)
@@ -67,8 +67,10 @@ class TrainingOptions:
             raise ValueError(f"label_smoothing={self.label_smoothing} is outside [0, 1)")
         if not 0 < self.lr_scale < float("inf"):
             raise ValueError(f"lr_scale={self.lr_scale} must be greater than 0")
-        if self.seed < 0:
-            raise ValueError(f"seed={self.seed} must not be negative")
+        if not 0 <= self.seed < 2**32:
+            raise ValueError(f"seed={self.seed} must be from 0 to {2**32 - 1}")
+        if self.out.exists() and not self.out.is_dir():
+            raise ValueError(f"out={self.out} is a file, and a folder is needed")
         if self.validate_every % self.log_every:
             raise ValueError(
                 f"validate_every={self.validate_every} must be a multiple of log_every={self.log_every}: "

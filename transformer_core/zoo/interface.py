@@ -7,9 +7,7 @@ from typing import Any, Protocol
 import torch
 
 from transformer_core.inspection import Inspection
-
-MAX_BEAM_SIZE = 16
-MAX_LENGTH_PENALTY = 5.0
+from transformer_core.text import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
 
 
 class InputError(ValueError):

@@ -30,8 +30,14 @@ def test_the_curves_are_the_papers_schedule(page):
 
 
 def test_peaks_are_marked_with_step_and_value(page):
-    marked = [[text for text in curve["text"] if text] for curve in charts(page)[0]["data"]]
-    assert marked == [["6.988e-04 at 4,000"], ["4.941e-04 at 8,000"], ["4.941e-04 at 4,000"]]
+    curves = charts(page)[0]["data"]
+    assert [curve["name"].partition(": ")[2] for curve in curves] == [
+        "peak 6.988e-04 at 4,000",
+        "peak 4.941e-04 at 8,000",
+        "peak 4.941e-04 at 4,000",
+    ]
+    marked = [list(curve["x"][np.asarray(curve["marker"]["size"]) > 0]) for curve in curves]
+    assert marked == [[4000], [8000], [4000]]
 
 
 @pytest.mark.parametrize(
@@ -65,12 +71,12 @@ def test_the_table_survives_another_page(app):
     page = open_page(app, "training")
     assert_calm(page)
     names = ["d_model 256, warm-up 1,000, scale 2", "d_model 64, warm-up 10"]
-    assert [curve["name"] for curve in charts(page)[0]["data"]] == names
+    assert [curve["name"].partition(":")[0] for curve in charts(page)[0]["data"]] == names
     page.switch_page("app_pages/positions.py").run()
     page.query_params.clear()
     page.switch_page("app_pages/training.py").run()
     assert_calm(page)
-    assert [curve["name"] for curve in charts(page)[0]["data"]] == names
+    assert [curve["name"].partition(":")[0] for curve in charts(page)[0]["data"]] == names
     assert page.query_params["curves"] == "256,1000,2.0;64,10,1.0"
 
 

@@ -4,7 +4,6 @@ import html
 from collections.abc import Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from transformer_core.inspection.inspection import AttentionStack, Inspection
 from transformer_core.inspection.recording import CHECKED_ROWS
@@ -43,10 +42,10 @@ def page() -> None:
     if not names:
         st.info(library.NO_MODELS)
         return
-    introduction = st.empty()
+    introduction = st.container(horizontal=True, vertical_alignment="bottom")
     question, answer = st.columns(2, gap="medium")
     with question:
-        name, device, options, facts = choose_model(names)
+        name, device, options = choose_model(names)
         model = load(name, device)
         examples = for_languages(model.source_language, model.target_language) if model else ()
         text = ask(model.source_language if model else None, examples)
@@ -54,9 +53,10 @@ def page() -> None:
         return
     introduction.markdown(
         f"A real {escape_markdown(model.source_language)}-{escape_markdown(model.target_language)} Transformer "
-        "translates your sentence; see what each of its attention heads reads."
+        "translates your sentence; see what each of its attention heads reads.",
+        width="content",
     )
-    facts.caption(sizes(model), width="content")
+    introduction.caption(sizes(model), width="content")
     request = name, device, text, options
     with answer:
         inspection = inspect(*request)
@@ -68,8 +68,8 @@ def page() -> None:
         explore(inspection, request)
 
 
-def choose_model(names: list[str]) -> tuple[str, str, DecodingOptions, DeltaGenerator]:
-    """Model, device, decoding options, and a place beside them for facts about the model."""
+def choose_model(names: list[str]) -> tuple[str, str, DecodingOptions]:
+    """Model, device and decoding options."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         model = st.selectbox("Model", names, key="model", bind="query-params", width=180)
         device = st.selectbox(
@@ -100,8 +100,7 @@ def choose_model(names: list[str]) -> tuple[str, str, DecodingOptions, DeltaGene
                 bind="query-params",
                 help=f"Larger values favour longer translations; 0 compares plain probabilities. {PAPER} used 0.6.",
             )
-        facts = st.empty()
-    return model, device, DecodingOptions(beam_size, length_penalty), facts
+    return model, device, DecodingOptions(beam_size, length_penalty)
 
 
 def load(name: str, device: str) -> InspectableModel | None:
@@ -199,7 +198,8 @@ def show_answer(inspection: Inspection) -> None:
 
 def explore(inspection: Inspection, request: tuple[str, str, str, DecodingOptions]) -> None:
     """The grid of all heads, and the one that is chosen."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    controls, how_to_read = st.columns([11, 9], gap="medium", vertical_alignment="bottom")
+    with controls, st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.segmented_control(
             "Attention of",
             list(inspection.stacks),
@@ -212,12 +212,13 @@ def explore(inspection: Inspection, request: tuple[str, str, str, DecodingOption
         )
         stack = inspection.stacks[name]
         keep_in_range("layer", 1, len(stack))
-        layer = st.number_input("Layer", 1, len(stack), len(stack), key="layer", bind="query-params", width=140) - 1
+        layer = st.number_input("Layer", 1, len(stack), len(stack), key="layer", bind="query-params", width=130) - 1
         keep_in_range("head", 1, stack.num_heads(layer))
-        head = st.number_input("Head", 1, stack.num_heads(layer), key="head", bind="query-params", width=140) - 1
+        head = st.number_input("Head", 1, stack.num_heads(layer), key="head", bind="query-params", width=130) - 1
         scale = st.segmented_control(
             "Colour scale", COLOUR_SCALES, default=COLOUR_SCALES[0], required=True, key="scale", bind="query-params"
         )
+    how_to_read.write(HOW_TO_READ.get(name, ""))
     overview, detail = st.columns([2, 3], gap="medium")
     with overview, st.container(key="overview"):
         # The outline of the selected head makes each selection a new chart in which no point is selected yet, so that a
@@ -233,7 +234,6 @@ def explore(inspection: Inspection, request: tuple[str, str, str, DecodingOption
         )
         st.caption(thumbnail_note(len(stack.query_tokens), len(stack.key_tokens)))
     with detail:
-        st.write(HOW_TO_READ.get(name, ""))
         show_head(stack, layer, head, scale)
 
 

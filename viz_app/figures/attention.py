@@ -59,7 +59,7 @@ def head_grid(
     layers: Sequence[Float[np.ndarray, "_ row column"]],
     selected: tuple[int, int],
     scale: ColourScale = "square root",
-    height: int = 440,
+    height: int = 380,
 ) -> go.Figure:
     """A thumbnail of every head, a row of them for each layer.
 
@@ -151,7 +151,7 @@ def head_heatmap(
     query_label: str,
     key_label: str,
     scale: ColourScale = "square root",
-    height: int = 440,
+    height: int = 380,
     width: int = 700,
 ) -> go.Figure:
     """The weights of one head; hovering shows query, key and the exact float32 weight.

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -38,7 +37,7 @@ def schedule_curves(
     log_rates: bool = False,
     read_at: int | None = None,
 ) -> go.Figure:
-    """Learning rate against step, overlaid, each peak marked with its step and value.
+    """Learning rate against step, overlaid, each peak marked, and in the legend with its step and value.
 
     Args:
         steps: where the schedules were computed; a peak is marked where it is one of them.
@@ -46,22 +45,18 @@ def schedule_curves(
         read_at: a step to mark with a line.
     """
     figure = go.Figure()
-    # Neighbouring peaks are labelled above and below in turn, so that they are less likely to cover each other.
-    sides = cycle(["top right", "bottom right"])
-    for schedule, dash, side in zip(schedules, dashes(len(schedules)), sides, strict=False):
-        at_peak = steps == schedule.peak_step
-        # The peak is a marker on its own curve, so that it has the curve's colour in every theme.
+    for schedule, dash in zip(schedules, dashes(len(schedules)), strict=True):
+        # The peak is a marker on its own curve, so that it has the curve's colour in every theme. Its numbers stand in
+        # the legend, where they cover no other curve.
         figure.add_scatter(
             x=steps,
             y=schedule.rates,
-            mode="lines+markers+text",
-            name=schedule.name,
+            mode="lines+markers",
+            name=f"{schedule.name}: peak {schedule.peak_rate:.3e} at {schedule.peak_step:,}",
             line={"dash": dash, "width": 2},
-            marker={"size": np.where(at_peak, 9, 0), "opacity": 1},
-            text=np.where(at_peak, f"{schedule.peak_rate:.3e} at {schedule.peak_step:,}", ""),
-            textposition=side,
+            marker={"size": np.where(steps == schedule.peak_step, 9, 0), "opacity": 1},
             cliponaxis=False,
-            hovertemplate="%{y:.6e}",
+            hovertemplate=f"%{{y:.6e}}<extra>{schedule.name}</extra>",
         )
     if read_at is not None:
         figure.add_vline(x=read_at, line={"dash": "dot", "width": 1.5, "color": "gray"})

@@ -18,7 +18,7 @@ def test_the_peak_is_marked_with_its_step_and_value():
     steps = np.array([1, 2, 4])
     schedule = figures.Schedule("a", np.array([0.1, 0.3, 0.2]), peak_step=2, peak_rate=0.3)
     (trace,) = figures.schedule_curves(steps, [schedule]).data
-    assert list(trace.text) == ["", "3.000e-01 at 2", ""]
+    assert trace.name == "a: peak 3.000e-01 at 2"
     assert list(trace.marker.size) == [0, 9, 0]
 
 

@@ -8,6 +8,9 @@ from playwright.sync_api import Locator, Page, expect
 PATIENCE = 60_000
 """Milliseconds to wait for what must come; the tests judge what comes, not when."""
 
+EXPECTED_404 = re.compile(r"/(positions|training)/_stcore/(health|host-config)")
+"""Opened at the address of a page, Streamlit first looks there for its server, and then at the root."""
+
 TO_SCREEN = """(plot, [x, y]) => {
     const {xaxis, yaxis} = plot._fullLayout, box = plot.getBoundingClientRect();
     return [box.x + xaxis._offset + xaxis.d2p(x), box.y + yaxis._offset + yaxis.d2p(y)];
@@ -50,9 +53,12 @@ class App:
             route.abort()
 
     def _note_errors(self, message) -> None:
-        # Opened at the address of a page, Streamlit first looks there for its server, and then at the root.
-        if message.type == "error" and "/_stcore/" not in message.location["url"]:
-            self.problems.append(f"{message.text} {message.location['url']}")
+        if message.type != "error":
+            return
+        address = message.location["url"]
+        if "404" in message.text and EXPECTED_404.fullmatch(urlsplit(address).path):
+            return
+        self.problems.append(f"{message.text} {address}")
 
     def _dismiss(self, dialog) -> None:
         self.problems.append(f"a dialog opened: {dialog.message}")
@@ -116,9 +122,7 @@ class App:
         self.wait()
 
     def choose_stack(self, name: str) -> None:
-        self.page.get_by_role("radio", name=name, exact=True).or_(
-            self.page.get_by_role("button", name=name, exact=True)
-        ).first.click()
+        self.page.get_by_role("radio", name=name, exact=True).click()
         self.expect_readout(f"{name}, layer")
 
     def expect_readout(self, beginning: str) -> None:

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
+from tests.viz_app.formula import expected_weights
 from transformer_core import zoo
 from viz_app.examples import EXAMPLES
 
@@ -29,9 +31,10 @@ def assert_shows(app, stack, layer, head, cells=None):
     rows, columns = weights.shape
     for row, column in cells or [(0, 0), (0, columns - 1), (rows - 1, 0), strongest]:
         query, key, weight = app.hover(int(row), int(column))
-        assert (query, key) == (stack.query_tokens[row], stack.key_tokens[column])
+        assert query == f"{stack.query_tokens[row]} · position {row + 1}"
+        assert key == f"{stack.key_tokens[column]} · position {column + 1}"
         # Another number of threads may change the last bits of what the server computed.
-        assert float(weight) == pytest.approx(float(weights[row, column]), rel=1e-4, abs=1e-7)
+        assert float(weight) == pytest.approx(float(weights[row, column]), rel=1e-6)
 
 
 def test_it_opens_on_a_translated_example_and_fits_a_laptop(open_app, model):
@@ -51,17 +54,27 @@ def test_translate_pick_a_head_and_read_its_weights(open_app, cat):
     assert_shows(app, cat.stacks["cross"], 2, 5)
 
     app.choose_stack("Encoder")
-    app.number("Layer").fill("3")
+    app.number("Layer").fill("1")
     app.number("Layer").press("Enter")
-    app.expect_readout("Encoder, layer 3, head 5.")
+    app.expect_readout("Encoder, layer 1, head 5.")
     app.number("Head").press("ArrowUp")
-    app.expect_readout("Encoder, layer 3, head 6.")
-    assert_shows(app, cat.stacks["encoder"], 3, 6)
+    app.expect_readout("Encoder, layer 1, head 6.")
+    assert_shows(app, cat.stacks["encoder"], 1, 6)
     # A head that was open before can be opened again.
     app.click_thumbnail(layer=2, head=5)
     app.expect_readout("Encoder, layer 2, head 5.")
-    app.click_thumbnail(layer=3, head=6)
-    app.expect_readout("Encoder, layer 3, head 6.")
+    app.click_thumbnail(layer=1, head=6)
+    app.expect_readout("Encoder, layer 1, head 6.")
+
+
+def test_a_head_on_screen_is_the_papers_formula(open_app, model):
+    """Every weight of a row, against softmax(Q K^T / sqrt(d_k)) computed here from the model's own matrices."""
+    _, expected = expected_weights(model.translator, CAT, "cross", layer=1, head=2)
+    app = open_app("/?text=the+cat+saw+the+cat&stack=Cross&layer=2&head=3")
+    app.expect_readout("Cross, layer 2, head 3.")
+    row = 2
+    shown = [float(app.hover(row, column)[2]) for column in range(expected.shape[1])]
+    np.testing.assert_allclose(shown, expected[row], atol=2e-6)
 
 
 def test_repeated_words_stay_apart(open_app, cat):
@@ -72,6 +85,8 @@ def test_repeated_words_stay_apart(open_app, cat):
     repeated = [column for column, token in enumerate(stack.key_tokens) if token == "▁cat"]
     assert len(repeated) == 2
     assert_shows(app, stack, 2, 3, [(row, column) for row in (0, 2) for column in repeated])
+    hovered = [app.hover(0, column)[1] for column in repeated]
+    assert hovered == [f"▁cat · position {column + 1}" for column in repeated]
 
 
 def test_a_link_restores_the_view(open_app):
@@ -86,6 +101,20 @@ def test_a_link_leads_straight_to_a_page(open_app, title):
     app = open_app(f"/{title.lower()}")
     assert app.page.get_by_role("heading", name=title, exact=True).is_visible()
     assert app.page.get_by_test_id("stTopNavLink").count() == 3
+
+
+def test_schedules_come_with_the_link_and_survive_another_page(open_app):
+    app = open_app("/training?curves=256,1000,2.0%3B64,10,1.0")
+    legend = app.page.locator("[data-testid=stPlotlyChart]").first.locator(".legendtext")
+    names = [
+        "d_model 256, warm-up 1,000, scale 2: peak 3.953e-03 at 1,000",
+        "d_model 64, warm-up 10: peak 3.953e-02 at 10",
+    ]
+    expect(legend).to_have_text(names)
+    app.go_to("Positions")
+    app.go_to("Training")
+    expect(legend).to_have_text(names)
+    assert "curves=256" in app.page.url
 
 
 @pytest.mark.parametrize(
@@ -130,8 +159,9 @@ def test_a_phone_is_wide_enough(open_app, cat):
     assert app.overflow()[0] == 0
     app.number("Head").fill("4")
     app.number("Head").press("Enter")
-    app.expect_readout("Cross, layer 3, head 4.")
+    last = len(cat.stacks["cross"])
+    app.expect_readout(f"Cross, layer {last}, head 4.")
     app.heatmap.scroll_into_view_if_needed()
-    assert_shows(app, cat.stacks["cross"], 3, 4, [(1, 1)])
+    assert_shows(app, cat.stacks["cross"], last, 4, [(1, 1)])
     box = app.heatmap.bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 390

@@ -46,7 +46,7 @@ def thumbnail_note(num_queries: int, num_keys: int) -> str:
     if max(num_queries, num_keys) <= THUMBNAIL_CELLS:
         return note
     rows, columns = (max(length / THUMBNAIL_CELLS, 1) for length in (num_queries, num_keys))
-    return f"{note} Each cell shows the largest of about {rows:.2g} × {columns:.2g} weights."
+    return f"{note} Each cell shows the largest of about {rows:.2g}\u00a0×\u00a0{columns:.2g} weights."
 
 
 def strongest_pair(weights: Float[np.ndarray, "query key"]) -> tuple[int, int, float]:

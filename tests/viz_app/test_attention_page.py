@@ -289,6 +289,14 @@ def test_a_link_with_impossible_values_falls_back(app, link):
     assert app.selectbox(key="model").value == "tiny-en-de"
 
 
+def test_empty_choices_in_a_link_fall_back(app):
+    app.query_params.update({"text": TEXT, "stack": "", "scale": ""})
+    app.run()
+    assert_calm(app)
+    assert "Cross" in words(app)
+    assert len(charts(app)) == 2
+
+
 def test_a_text_too_long_for_a_heatmap_still_has_its_overview(app, monkeypatch):
     monkeypatch.setattr("viz_app.figures.attention.MAX_HEATMAP_TOKENS", 5)
     show(app, stack="encoder")

@@ -200,23 +200,31 @@ def explore(inspection: Inspection, request: tuple[str, str, str, DecodingOption
     """The grid of all heads, and the one that is chosen."""
     controls, how_to_read = st.columns([11, 9], gap="medium", vertical_alignment="bottom")
     with controls, st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.segmented_control(
-            "Attention of",
-            list(inspection.stacks),
-            format_func=lambda name: STACK_NAMES.get(name, name),
-            default="cross" if "cross" in inspection.stacks else None,
-            required=True,
-            key="stack",
-            bind="query-params",
-            width="content",
+        opening = "cross" if "cross" in inspection.stacks else next(iter(inspection.stacks))
+        # An empty parameter in the address makes a required choice None.
+        name = (
+            st.segmented_control(
+                "Attention of",
+                list(inspection.stacks),
+                format_func=lambda name: STACK_NAMES.get(name, name),
+                default=opening,
+                required=True,
+                key="stack",
+                bind="query-params",
+                width="content",
+            )
+            or opening
         )
         stack = inspection.stacks[name]
         keep_in_range("layer", 1, len(stack))
         layer = st.number_input("Layer", 1, len(stack), len(stack), key="layer", bind="query-params", width=130) - 1
         keep_in_range("head", 1, stack.num_heads(layer))
         head = st.number_input("Head", 1, stack.num_heads(layer), key="head", bind="query-params", width=130) - 1
-        scale = st.segmented_control(
-            "Colour scale", COLOUR_SCALES, default=COLOUR_SCALES[0], required=True, key="scale", bind="query-params"
+        scale = (
+            st.segmented_control(
+                "Colour scale", COLOUR_SCALES, default=COLOUR_SCALES[0], required=True, key="scale", bind="query-params"
+            )
+            or COLOUR_SCALES[0]
         )
     how_to_read.write(HOW_TO_READ.get(name, ""))
     overview, detail = st.columns([2, 3], gap="medium")

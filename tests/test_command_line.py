@@ -54,6 +54,11 @@ def test_odd_lines_stay_single_lines(monkeypatch, tiny_translator_folder):
     assert len(translate(monkeypatch, tiny_translator_folder, content)) == len(odd) + 1
 
 
+def test_a_line_that_is_not_utf8_is_named(monkeypatch, capfd, tiny_translator_folder):
+    assert len(translate(monkeypatch, tiny_translator_folder, b"The cat sleeps.\nThe d\xf6g sleeps.\n")) == 2
+    assert capfd.readouterr().err == "line 2 is not UTF-8: what cannot be read of it is left out\n"
+
+
 def test_a_line_over_the_limit_is_cut_with_the_count_shown(monkeypatch, capfd, tiny_translator_folder):
     content = b"The cat sleeps.\n" + b"the cat " * 2000 + b"\n"
     assert len(translate(monkeypatch, tiny_translator_folder, content)) == 2

@@ -81,8 +81,14 @@ def _translate(arguments: argparse.Namespace) -> int:
 
     translator = Translator.load(arguments.model, arguments.device)
     # Only "\n" ends a line: a form feed or a line separator inside a sentence must not make two of it.
-    text = sys.stdin.buffer.read().decode("utf-8", "replace")
-    lines = text.removesuffix("\n").split("\n") if text else []
+    content = sys.stdin.buffer.read()
+    lines = []
+    for number, line in enumerate(content.removesuffix(b"\n").split(b"\n") if content else [], start=1):
+        try:
+            lines.append(line.decode())
+        except UnicodeDecodeError:
+            lines.append(line.decode("utf-8", "replace"))
+            print(f"line {number} is not UTF-8: what cannot be read of it is left out", file=sys.stderr)
     most = translator.max_source_tokens - 1  # and the end token
     for index, line in enumerate(lines):
         tokens = len(translator.source_ids(line)) - 1

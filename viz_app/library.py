@@ -146,7 +146,7 @@ def training_run(name: str) -> pd.DataFrame | None:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def _read_run(path: str, modified: int) -> pd.DataFrame:
-    """`modified` is part of the cache's key, so that a run in progress can be watched."""
+    """`modified` is part of the cache's key, so that a run that goes on can be watched."""
     text = Path(path).read_bytes().decode("utf-8", "replace")
     # A row that is being written, or whose writing was cut off, has no line end.
     complete = text[: text.rfind("\n") + 1]

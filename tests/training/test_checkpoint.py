@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from transformer_core.training.checkpoint import TrainingState
+from transformer_core.training.checkpoint import TrainingState, mean_of
 
 
 def train_a_little(model: nn.Module, optimizer: torch.optim.Optimizer, steps: int) -> None:
@@ -57,11 +57,13 @@ def test_the_average_is_the_mean_of_the_last_checkpoints(tmp_path):
         nn.init.constant_(model.bias, -value)
         state.keep_weights(model, step, keep=3)
     assert state.kept_steps() == [20, 30, 40], "only three were to be kept"
-    weights = state.average([20, 30, 40])
+    weights = mean_of((state.weights(step) for step in (20, 30, 40)), 3)
     assert weights["weight"].item() == 3.0
     assert weights["bias"].item() == -3.0
     assert weights["weight"].dtype == torch.float32
-    assert state.average([20, 30])["weight"].item() == 1.5
+    assert mean_of([state.weights(20), state.weights(30)], 2)["weight"].item() == 1.5
+    state.clear()
+    assert state.kept_steps() == []
 
 
 @pytest.mark.parametrize("name", ["resume/model.safetensors", "resume/optimizer.safetensors", "resume/progress.json"])
@@ -82,7 +84,7 @@ def test_damaged_weights_are_named_and_other_files_ignored(tmp_path):
     assert state.kept_steps() == [10]
     (tmp_path / "training_state" / "step-00000010.safetensors").write_bytes(b"{")
     with pytest.raises(ValueError, match=r"step-00000010\.safetensors is damaged"):
-        state.average([10])
+        state.weights(10)
 
 
 def test_no_pickle_is_written(tmp_path):

@@ -3,6 +3,7 @@
 import csv
 import itertools
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -112,6 +113,25 @@ def test_the_model_is_the_mean_of_the_last_checkpoints(finished):
         torch.testing.assert_close(tensor, mean.float().half())
 
 
+def test_the_last_step_counts_even_between_two_checkpoints(data, tmp_path):
+    train(options_for(data, tmp_path, steps=4), "")
+    state = tmp_path / "training_state"
+    files = [state / "step-00000003.safetensors", state / "resume" / "model.safetensors"]
+    checkpoints = [safetensors.torch.load_file(file) for file in files]
+    for name, tensor in safetensors.torch.load_file(tmp_path / "model.safetensors").items():
+        mean = (checkpoints[0][name].double() + checkpoints[1][name].double()) / 2
+        torch.testing.assert_close(tensor, mean.float().half())
+    assert "mean of 2 checkpoints, steps 3 to 4" in (tmp_path / "MODEL_CARD.md").read_text()
+
+
+def test_what_a_run_that_never_saved_left_behind_is_not_averaged(data, tmp_path):
+    train(options_for(data, tmp_path / "other", seed=2, steps=3), "")
+    shutil.copytree(tmp_path / "other" / "training_state", tmp_path / "model" / "training_state")
+    shutil.rmtree(tmp_path / "model" / "training_state" / "resume")
+    train(options_for(data, tmp_path / "model", steps=2), "")
+    assert "the weights after the last step" in (tmp_path / "model" / "MODEL_CARD.md").read_text()
+
+
 def test_a_run_learns(data, tmp_path):
     train(options_for(data, tmp_path, steps=120, lr_scale=0.5, log_every=20, validate_every=120, dropout=0.0), "")
     losses = [float(row["loss"]) for row in rows_of(tmp_path)]
@@ -199,8 +219,18 @@ def test_going_on_with_another_number_of_processes_is_refused(data, finished):
     state.write_text(before)
 
 
+@pytest.mark.parametrize("content", ["[]", "null", "{}", '{"options": [], "progress": {"step": 1}, "processes": 1}'])
+def test_a_state_that_says_nothing_is_refused(data, finished, content):
+    state = finished / "training_state" / "resume" / "progress.json"
+    before = state.read_text()
+    state.write_text(content)
+    with pytest.raises(ValueError, match="does not say how its training was begun"):
+        train(options_for(data, finished), "")
+    state.write_text(before)
+
+
 def test_going_back_is_refused(data, finished):
-    with pytest.raises(ValueError, match="is at step 12, beyond --steps 6"):
+    with pytest.raises(ValueError, match="is at step 12: ask for more --steps"):
         train(options_for(data, finished, steps=6), "")
 
 
@@ -252,20 +282,32 @@ def test_bfloat16_products_learn_as_well(data, finished, tmp_path):
     assert {tensor.dtype for tensor in weights.values()} == {torch.float32}
 
 
-@pytest.mark.slow
-def test_two_processes_train_like_one_with_the_doubled_batch(data, tmp_path):
-    one = options_for(data, tmp_path / "one", dropout=0.0, batch_tokens=200)
-    two = replace(one, out=tmp_path / "two", batch_tokens=100)
-    train(one, "")
-    launcher = ["-m", "torch.distributed.run", "--nproc-per-node=2", "--master-port=0", "--rdzv-backend=c10d"]
-    result = subprocess.run(
-        [sys.executable, *launcher, "--rdzv-endpoint=localhost:0", *command_for(two)],
+def in_two_processes(options: TrainingOptions) -> subprocess.CompletedProcess:
+    launcher = ["-m", "torch.distributed.run", "--nproc-per-node=2", "--rdzv-backend=c10d"]
+    return subprocess.run(
+        [sys.executable, *launcher, "--rdzv-endpoint=localhost:0", *command_for(options)],
         cwd=ROOT,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=240,
     )
+
+
+@pytest.mark.slow
+def test_two_processes_end_together_when_the_first_finds_a_fault(finished, data):
+    result = in_two_processes(options_for(data, finished))
+    assert result.returncode != 0
+    assert result.stderr.count("the processes were 1, are 2") == 1
+    assert "Connection closed" not in result.stderr
+
+
+@pytest.mark.slow
+def test_two_processes_train_like_one_with_the_doubled_batch(data, tmp_path):
+    one = options_for(data, tmp_path / "one", dropout=0.0, batch_tokens=200)
+    two = replace(one, out=tmp_path / "two", batch_tokens=100)
+    train(one, "")
+    result = in_two_processes(two)
     assert result.returncode == 0, result.stderr
     for row, same in zip(rows_of(tmp_path / "two"), rows_of(tmp_path / "one"), strict=True):
         assert float(row["loss"]) == pytest.approx(float(same["loss"]), rel=1e-4)

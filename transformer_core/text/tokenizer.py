@@ -75,6 +75,8 @@ class Tokenizer:
         """
         try:
             return cls(Path(path).read_bytes())
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"there is no tokenizer {path}") from error
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
 

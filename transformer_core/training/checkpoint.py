@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import safetensors.torch
 import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
+
+ANEW = "begin anew with another --out"
 
 
 class TrainingState:
@@ -50,8 +53,11 @@ class TrainingState:
 
     def load(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
         """Put model and optimizer back; returns the progress that was saved."""
-        model.load_state_dict(_load(self._resume / "model.safetensors"))
-        tensors = _load(self._resume / "optimizer.safetensors")
+        weights, tensors = (_load(self._resume / f"{name}.safetensors", ANEW) for name in ("model", "optimizer"))
+        try:
+            model.load_state_dict(weights)
+        except RuntimeError as error:
+            raise ValueError(f"{self._resume} is of a model of another size: {ANEW}") from error
         state: dict[int, dict[str, Tensor]] = {}
         for index, (name, _) in enumerate(model.named_parameters()):
             prefix = f"{name}/"
@@ -69,43 +75,53 @@ class TrainingState:
         try:
             return json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise _damaged(path, error) from error
+            raise ValueError(f"{path} is damaged ({error}): {ANEW}") from error
 
     def keep_weights(self, model: nn.Module, step: int, keep: int) -> None:
         """Write the weights after `step`, and delete all but the last `keep` such files."""
         self.folder.mkdir(parents=True, exist_ok=True)
         partial = self.folder / "weights.partial"
         safetensors.torch.save_file(_cpu(model.state_dict()), partial)
-        os.replace(partial, self._weights(step))
+        os.replace(partial, self._weights_path(step))
         for old in self.kept_steps()[:-keep]:
-            self._weights(old).unlink()
+            self._weights_path(old).unlink()
 
     def kept_steps(self) -> list[int]:
         """The steps whose weights `keep_weights` has kept, in order."""
         steps = (path.stem.removeprefix("step-") for path in self.folder.glob("step-*.safetensors"))
         return sorted(int(step) for step in steps if step.isdecimal())
 
-    def average(self, steps: list[int]) -> dict[str, Tensor]:
-        """Mean of the weights after these steps, taken in float64."""
-        mean: dict[str, Tensor] = {}
-        for step in steps:
-            for name, tensor in _load(self._weights(step)).items():
-                mean[name] = mean.get(name, 0) + tensor.double() / len(steps)
-        return {name: tensor.float() for name, tensor in mean.items()}
+    def weights(self, step: int) -> dict[str, Tensor]:
+        """The weights after a step in `kept_steps`.
 
-    def _weights(self, step: int) -> Path:
+        Raises:
+            ValueError: their file is damaged.
+        """
+        path = self._weights_path(step)
+        return _load(path, "delete it, and the same command averages the others")
+
+    def clear(self) -> None:
+        """Forget what another run may have left here."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _weights_path(self, step: int) -> Path:
         return self.folder / f"step-{step:08d}.safetensors"
 
 
-def _load(path: Path) -> dict[str, Tensor]:
+def mean_of(checkpoints: Iterable[dict[str, Tensor]], number: int) -> dict[str, Tensor]:
+    """Mean of the weights of so many checkpoints, taken in float64 (section 6.1)."""
+    mean: dict[str, Tensor] = {}
+    for weights in checkpoints:
+        for name, tensor in weights.items():
+            mean[name] = mean.get(name, 0) + tensor.cpu().double() / number
+    return {name: tensor.float() for name, tensor in mean.items()}
+
+
+def _load(path: Path, cure: str) -> dict[str, Tensor]:
     try:
         return safetensors.torch.load_file(path)
     except (SafetensorError, OSError) as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: Path, error: Exception) -> ValueError:
-    return ValueError(f"{path} is damaged ({error}): begin anew with another --out")
+        raise ValueError(f"{path} is damaged ({error}): {cure}") from error
 
 
 def _cpu(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

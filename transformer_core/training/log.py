@@ -38,7 +38,7 @@ class TrainingLog:
         with open(new, "w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
-            writer.writerows(kept)
+            writer.writerows({column: row[column] for column in COLUMNS} for row in kept)
         os.replace(new, self._path)
 
     def append(self, **values: float | str) -> None:

@@ -1,6 +1,8 @@
 """The training loop: from a file of sentence pairs to a folder with a translator."""
 
+import itertools
 import math
+import os
 import signal
 import sys
 import threading
@@ -26,8 +28,8 @@ from transformer_core.training.batches import (
     pairs_that_fit,
     plan_batches,
 )
-from transformer_core.training.checkpoint import TrainingState
-from transformer_core.training.data import Split, SplitRecord, fingerprint, read_pairs, split_pairs
+from transformer_core.training.checkpoint import TrainingState, mean_of
+from transformer_core.training.data import BadLine, Split, SplitRecord, fingerprint, read_pairs, split_pairs
 from transformer_core.training.evaluation import BEAM_SIZE, LENGTH_PENALTY, bleu, mean_loss
 from transformer_core.training.log import TrainingLog
 from transformer_core.training.loss import label_smoothed_loss
@@ -96,25 +98,40 @@ class _Run:
         return self.translator.model
 
 
+@dataclass(frozen=True)
+class _Data:
+    split: Split
+    bad_lines: list[BadLine]
+    sha256: str
+
+
+def _read(options: TrainingOptions) -> _Data:
+    pairs, bad_lines = read_pairs(options.data, options.bad_lines == "skip", options.max_words)
+    return _Data(split_pairs(pairs, options.held_out, options.seed), bad_lines, fingerprint(pairs))
+
+
+def _begin(options: TrainingOptions, processes: Processes, state: TrainingState) -> _Data:
+    """What one process does for all: say what is wrong with the data, check the folder, train the tokenizer."""
+    data = _read(options)
+    _report(f"{options.data}, line {line.number}: {line.problem}; skipped" for line in data.bad_lines)
+    state.recover()
+    if state.exists:
+        _check_resumable(options, processes, state.progress(), data.sha256)
+    elif (options.out / "model.safetensors").exists():
+        raise ValueError(f"{options.out} already holds a model and no training to go on with: use another --out")
+    else:
+        state.clear()
+        options.out.mkdir(parents=True, exist_ok=True)
+        sentences = (sentence for pair in data.split.train for sentence in pair)
+        Tokenizer.train(sentences, options.vocab_size).save(options.out / "tokenizer.model")
+    return data
+
+
 def _prepare(options: TrainingOptions, processes: Processes) -> _Run:
     state = TrainingState(options.out)
-    pairs, bad_lines = read_pairs(options.data, options.bad_lines == "skip", options.max_words)
-    data_sha256 = fingerprint(pairs)
-    if processes.is_first:
-        _report(f"{options.data}, line {line.number}: {line.problem}; skipped" for line in bad_lines)
-        state.recover()
-        _check_resumable(options, processes, state, data_sha256)
-    processes.wait()
-    resuming = state.exists
-
-    split = split_pairs(pairs, options.held_out, options.seed)
-    if processes.is_first and not resuming:
-        options.out.mkdir(parents=True, exist_ok=True)
-        sentences = (sentence for pair in split.train for sentence in pair)
-        Tokenizer.train(sentences, options.vocab_size).save(options.out / "tokenizer.model")
-    processes.wait()
+    data = processes.first(lambda: _begin(options, processes, state)) or _read(options)
     tokenizer = Tokenizer.load(options.out / "tokenizer.model")
-    split = _without_long_pairs(split, tokenizer, options.max_length, processes)
+    split = _without_long_pairs(data.split, tokenizer, options.max_length, processes)
 
     torch.manual_seed(options.seed)
     model = Transformer(options.transformer_config(tokenizer.vocab_size)).to(processes.device)
@@ -122,7 +139,7 @@ def _prepare(options: TrainingOptions, processes: Processes) -> _Run:
     run = _Run(
         options=options,
         processes=processes,
-        data_sha256=data_sha256,
+        data_sha256=data.sha256,
         split=split,
         train_examples=[encode_pair(pair, tokenizer) for pair in split.train],
         validation_examples=[encode_pair(pair, tokenizer) for pair in split.validation],
@@ -132,7 +149,7 @@ def _prepare(options: TrainingOptions, processes: Processes) -> _Run:
         bfloat16=options.precision == "bfloat16"
         or (options.precision == "auto" and processes.decide(is_bfloat16_faster(processes.device))),
     )
-    if resuming:
+    if state.exists:
         saved = state.load(model, optimizer)
         run.progress = Progress(**saved["progress"])
         run.bfloat16 = saved["bfloat16"]
@@ -142,7 +159,7 @@ def _prepare(options: TrainingOptions, processes: Processes) -> _Run:
             f"{len(split.train):,} training, {len(split.validation):,} validation and {len(split.test):,} test pairs; "
             f"{tokenizer.vocab_size:,} pieces, {parameters:,} parameters; "
             f"{processes.world_size} x {processes.device.type}, {'bfloat16' if run.bfloat16 else 'float32'} products"
-            + (f"; going on after step {run.progress.step:,}" if resuming else ""),
+            + (f"; going on after step {run.progress.step:,}" if run.progress.step else ""),
             file=sys.stderr,
         )
     return run
@@ -156,29 +173,26 @@ def _report(lines: Iterable[str], most: int = 10) -> None:
         print(f"... and {len(lines) - most:,} more", file=sys.stderr)
 
 
-def _check_resumable(options: TrainingOptions, processes: Processes, state: TrainingState, data_sha256: str) -> None:
-    if not state.exists:
-        if (options.out / "model.safetensors").exists():
-            raise ValueError(f"{options.out} already holds a model and no training to go on with: use another --out")
-        return
-    saved = state.progress()
-    if not saved.keys() >= {"options", "processes", "data_sha256", "progress", "bfloat16"}:
-        raise ValueError(f"{state.folder} does not say how the run was begun: begin anew with another --out")
-    changed = [
-        f"{name} was {saved['options'].get(name)}, is {value}"
-        for name, value in options.fixed().items()
-        if saved["options"].get(name) != value
-    ]
-    if saved["processes"] != processes.world_size:
-        changed.append(f"the processes were {saved['processes']}, are {processes.world_size}")
-    if saved["data_sha256"] != data_sha256:
-        changed.append(f"{options.data} does not hold the same pairs")
+def _check_resumable(options: TrainingOptions, processes: Processes, saved: Any, data_sha256: str) -> None:
+    try:
+        before, step, processes_before = saved["options"], Progress(**saved["progress"]).step, saved["processes"]
+        changed = [
+            f"{name} was {before.get(name)}, is {value}"
+            for name, value in options.fixed().items()
+            if before.get(name) != value
+        ]
+        if processes_before != processes.world_size:
+            changed.append(f"the processes were {processes_before}, are {processes.world_size}")
+        if saved["data_sha256"] != data_sha256:
+            changed.append(f"{options.data} does not hold the same pairs")
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{options.out} does not say how its training was begun: use another --out") from error
     if changed:
         raise ValueError(
             f"{options.out} was begun in another way ({'; '.join(changed)}): go back, or use another --out"
         )
-    if saved["progress"]["step"] > options.steps:
-        raise ValueError(f"{options.out} is at step {saved['progress']['step']}, beyond --steps {options.steps}")
+    if step > options.steps:
+        raise ValueError(f"{options.out} is at step {step}: ask for more --steps than that, or use another --out")
 
 
 def _without_long_pairs(split: Split, tokenizer: Tokenizer, max_length: int, processes: Processes) -> Split:
@@ -205,9 +219,9 @@ def _train_to_the_end(run: _Run) -> bool:
 
     run.model.train()
     with bar, _stop_on_signal() as stop_asked:
-        for batch in _batches(run):
-            if progress.step >= options.steps:
-                return True
+        batches = _batches(run)
+        while progress.step < options.steps:
+            batch = next(batches)
             start = time.perf_counter()
             loss_sum, label_tokens, read_tokens = _step(run, parallel, batch)
             duration = time.perf_counter() - start
@@ -243,6 +257,7 @@ def _batches(run: _Run) -> Iterator[Batch]:
         plan = plan_batches(run.train_examples, budget, seed=(options.seed, progress.epoch))
         while progress.next_batch < len(plan):
             batch = make_batch([run.train_examples[i] for i in plan[progress.next_batch]], tokenizer)
+            progress.next_batch += 1
             yield own_share(batch, processes.rank, processes.world_size, tokenizer.pad_id)
         progress.epoch += 1
         progress.next_batch = 0
@@ -252,7 +267,6 @@ def _step(run: _Run, parallel: torch.nn.Module, batch: Batch) -> tuple[float, fl
     """One update; returns loss sum, label tokens and tokens read, over all processes."""
     options, processes, progress = run.options, run.processes, run.progress
     progress.step += 1
-    progress.next_batch += 1
     pad_id = run.translator.tokenizer.pad_id
     # Dropout depends on seed, step and process alone, so a resumed run draws what the uninterrupted one would have.
     torch.manual_seed(int(np.random.SeedSequence([options.seed, progress.step, processes.rank]).generate_state(1)[0]))
@@ -342,7 +356,8 @@ def _stop_on_signal() -> Iterator[threading.Event]:
     def ask(number: int, frame: Any) -> None:
         asked.set()
         restore()
-        print("\nStopping as soon as this step is done; once more to stop at once.", file=sys.stderr)
+        # Not print(), which the signal may have interrupted.
+        os.write(2, b"\nStopping as soon as this step is done; once more to stop at once.\n")
 
     for number in previous:
         signal.signal(number, ask)
@@ -355,9 +370,13 @@ def _stop_on_signal() -> Iterator[threading.Event]:
 def _finish(run: _Run, command: str) -> None:
     """Average the last checkpoints, write the translator, and judge what was written."""
     options = run.options
-    steps = [step for step in run.state.kept_steps() if step <= options.steps][-options.average :]
-    if steps:
-        run.model.load_state_dict(run.state.average(steps))
+    # The weights at hand are the last checkpoint, whether or not a file of them was due.
+    last = run.progress.step
+    steps = (
+        [step for step in run.state.kept_steps() if step < last][-options.average + 1 :] if options.average > 1 else []
+    )
+    checkpoints = itertools.chain((run.state.weights(step) for step in steps), [run.model.state_dict()])
+    run.model.load_state_dict(mean_of(checkpoints, len(steps) + 1))
     run.model.eval()
     run.translator.save(options.out)
     SplitRecord(options.held_out, options.seed, options.max_words, run.data_sha256).save(options.out)
@@ -367,7 +386,7 @@ def _finish(run: _Run, command: str) -> None:
         "test": bleu(written, run.split.test, BEAM_SIZE, LENGTH_PENALTY),
     }
     write_model_card(
-        options.out, written, options, run.split, results, command, run.progress.seconds, steps, run.processes
+        options.out, written, options, run.split, results, command, run.progress.seconds, [*steps, last], run.processes
     )
     for name, score in results.items():
         print(f"{name}: {score}")

@@ -31,7 +31,7 @@ def write_model_card(
     size = (folder / "model.safetensors").stat().st_size / 1e6
     hours, minutes = divmod(round(seconds / 60), 60)
     weights = "the weights after the last step"
-    if averaged_steps:
+    if len(averaged_steps) > 1:
         weights = f"mean of {len(averaged_steps)} checkpoints, steps {averaged_steps[0]:,} to {averaged_steps[-1]:,}"
     judged = "\n".join(
         f"| {name} | {len(with_all_references(getattr(split, name))):,} | {len(getattr(split, name)):,} "
@@ -71,8 +71,8 @@ side, occurs in the training data. With the same data file at hand, this measure
 
 - Data: {options.credit or options.data.name}
 - {len(split.train):,} training pairs.
-- {options.steps:,} steps, {hours} h {minutes:02} min, {processes.world_size} x {describe_hardware(processes.device)};
-  torch {torch.__version__}.
+- {options.steps:,} steps, {hours} h {minutes:02} min in them, {processes.world_size} x
+  {describe_hardware(processes.device)}; torch {torch.__version__}.
 - Adam (0.9, 0.98, 1e-9), warm-up {options.warmup:,} steps, label smoothing {options.label_smoothing}, dropout
   {options.dropout}; {weights}.
 - training.csv holds the course of loss, learning rate, speed and validation BLEU.

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from transformer_core.model import TransformerConfig
 
 CHANGEABLE = ("out", "data", "steps", "average", "device", "credit")
-"""What may differ when a run is resumed; everything else would change what is trained."""
+"""What may differ when a run is resumed; everything else would change what is trained, or what is recorded of it."""
 
 
 def _option(description: str, default: Any) -> Any:

@@ -1,14 +1,17 @@
 """Training in several processes: `torchrun --nproc-per-node N -m transformer_core train ...`."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
 
 from transformer_core.device import choose_device
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,21 @@ class Processes:
         """What the first process says, in all processes."""
         return self.sum(value if self.is_first else 0)[0] > 0
 
+    def first(self, action: Callable[[], Result]) -> Result | None:
+        """Let the first process do something while the others wait; they get None.
+
+        If it fails, all processes end; only the first one says why.
+        """
+        result, problem = None, None
+        if self.is_first:
+            try:
+                result = action()
+            except (ValueError, OSError) as error:
+                problem = error
+        if self.decide(problem is not None):
+            raise problem or SystemExit(2)
+        return result
+
     def wait(self) -> None:
         """Go on when all processes are here."""
         if self.world_size > 1:
@@ -54,6 +72,8 @@ def join_processes(device: str) -> Iterator[Processes]:
     if world_size == 1:
         yield Processes(0, 1, chosen)
         return
+    if "LOCAL_RANK" not in os.environ:
+        raise ValueError("several processes are started with torchrun")
     local_rank = int(os.environ["LOCAL_RANK"])
     if chosen.type == "cuda":
         if local_rank >= torch.cuda.device_count():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from transformer_core.inspection import AttentionStack, Inspection, Provenance, record
+from transformer_core.inspection import AttentionStack, Inspection, Provenance, Trace, record
 from transformer_core.model import TransformerConfig
 from transformer_core.text.generation import MAX_EXTRA_TOKENS
 from transformer_core.text.translator import Translator
@@ -104,7 +104,7 @@ class InspectableTranslator:
             with record(self.translator.model) as trace:
                 self.translator.model.hidden(self._batch(source), self._batch(target_input))
             # On the CPU they are exact, and a GPU's memory does not fill up with what people look at.
-            calls = [call.to("cpu") for call in trace]
+            calls = Trace([call.to("cpu") for call in trace])
         seconds = time.perf_counter() - started
 
         pieces = self.translator.tokenizer.pieces
@@ -118,7 +118,7 @@ class InspectableTranslator:
         stacks = {
             name: AttentionStack(
                 name=name,
-                calls=tuple(call for call in calls if call.kind == name),
+                calls=calls.of_kind(name),
                 query_tokens=query_tokens,
                 key_tokens=key_tokens,
                 query_label=query_label,

@@ -14,13 +14,13 @@ STOPPED = 130
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m transformer_core", description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    _add_train(commands)
-    _add_translate(commands)
-    _add_evaluate(commands)
-    options = parser.parse_args(arguments)
     try:
+        parser = argparse.ArgumentParser(prog="python -m transformer_core", description=__doc__)
+        commands = parser.add_subparsers(dest="command", required=True)
+        _add_train(commands)
+        _add_translate(commands)
+        _add_evaluate(commands)
+        options = parser.parse_args(arguments)
         return options.run(options)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

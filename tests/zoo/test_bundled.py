@@ -28,13 +28,13 @@ def model(pretrained):
 
 def test_available_lists_folders_with_a_model(pretrained, tmp_path, monkeypatch):
     assert zoo.available() == ["tiny-en-de"]
-    for name in ("b-model", "a-model", "no-model"):
+    for name in ("tatoeba-en-de", "b-model", "a-model", "no-model"):
         (tmp_path / name).mkdir()
-    for name in ("b-model", "a-model"):
+    for name in ("b-model", "tatoeba-en-de", "a-model"):
         (tmp_path / name / "config.json").write_text("{}")
     (tmp_path / "config.json").write_text("{}")
     monkeypatch.setattr(bundled_module, "PRETRAINED", tmp_path)
-    assert zoo.available() == ["a-model", "b-model"]
+    assert zoo.available() == ["tatoeba-en-de", "a-model", "b-model"], "the one that comes with Headlight is first"
 
 
 def test_available_without_a_folder(tmp_path, monkeypatch):

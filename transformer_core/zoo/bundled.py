@@ -18,10 +18,14 @@ from transformer_core.zoo.interface import DecodingOptions, DeviceMemoryError, I
 PRETRAINED = Path(__file__).resolve().parents[2] / "pretrained"
 """The folder with one folder for each model."""
 
+SHIPPED = ("tatoeba-en-de",)
+"""The models that come with Headlight."""
+
 
 def available() -> list[str]:
-    """Names of the bundled models, in alphabetical order."""
-    return sorted(config.parent.name for config in PRETRAINED.glob("*/config.json"))
+    """Names of the models in pretrained/: those that come with Headlight, then your own in alphabetical order."""
+    names = (config.parent.name for config in PRETRAINED.glob("*/config.json"))
+    return sorted(names, key=lambda name: (name not in SHIPPED, name))
 
 
 def load(name: str, device: str = "auto") -> "InspectableTranslator":

@@ -61,7 +61,7 @@ with controls:
     dimensions = st.multiselect(
         "Dimensions to draw",
         list(range(d_model)),
-        default=[dimension for dimension in (8, 9, 24, 25, 48) if dimension < d_model],
+        default=[dimension for dimension in (8, 9, 24, 25, 48) if dimension < d_model] or [0, 1][:d_model],
         key="dimensions",
         bind="query-params",
     )

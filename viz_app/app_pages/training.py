@@ -10,6 +10,7 @@ from viz_app.figures import training as figures
 from viz_app.figures.theme import CHART_CONFIG
 
 st.title("Training")
+st.write("How fast a Transformer may learn at each step, and the course of the training of the models in this app.")
 
 st.header("Why warm up?", anchor="schedule")
 st.latex(
@@ -108,7 +109,7 @@ st.write(
     "(“Attention Is All You Need”, section 5.3, equation 3; the scale is an addition that many implementations make.)"
 )
 
-st.header("How was the bundled model trained?", anchor="measured")
+st.header("How did a model of this app learn?", anchor="measured")
 names = library.models()
 if not names:
     st.info(library.NO_MODELS)

@@ -42,7 +42,7 @@ def thumbnails(
 
 def thumbnail_note(num_queries: int, num_keys: int) -> str:
     """What the colours of a stack's thumbnails mean, in a sentence or two."""
-    note = "Colours as in the heatmap: dark blue is 0, yellow is 1."
+    note = "Every head, a row a layer: click one to open it. Dark blue is 0, yellow is 1, as in the heatmap."
     if max(num_queries, num_keys) <= THUMBNAIL_CELLS:
         return note
     rows, columns = (max(length / THUMBNAIL_CELLS, 1) for length in (num_queries, num_keys))

@@ -22,7 +22,7 @@ from benchmarks.torch_transformer import TorchTransformer
 from transformer_core.device import choose_device
 from transformer_core.model import Transformer, TransformerConfig
 from transformer_core.text import Tokenizer, Translator
-from transformer_core.training.batches import Batch, Example, encode_pair, make_batch, pairs_that_fit, plan_batches
+from transformer_core.training.batches import Batch, Example, encode_pairs, make_batch, plan_batches
 from transformer_core.training.data import read_pairs
 from transformer_core.training.loss import label_smoothed_loss
 from transformer_core.training.options import TrainingOptions
@@ -84,8 +84,8 @@ def benchmark(model: Path, data: Path | None, device: str, repeats: int) -> Repo
     if data is None:
         examples = random_examples(config.vocab_size)
     else:
-        pairs = pairs_that_fit(read_pairs(data, skip_bad_lines=True)[0], tokenizer, config.max_length)
-        examples = [encode_pair(pair, tokenizer) for pair in pairs]
+        pairs, _ = read_pairs(data, skip_bad_lines=True)
+        examples = list(encode_pairs(pairs, tokenizer, config.max_length).values())
     return compare(CONTENDERS, config, examples, tokenizer, choose_device(device), repeats)
 
 

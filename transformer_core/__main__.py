@@ -110,13 +110,13 @@ def _add_evaluate(commands: argparse._SubParsersAction) -> None:
 
 def _evaluate(arguments: argparse.Namespace) -> int:
     from transformer_core.text import Translator
-    from transformer_core.training.batches import pairs_that_fit
+    from transformer_core.training.batches import encode_pairs
     from transformer_core.training.data import SplitRecord
     from transformer_core.training.evaluation import bleu
 
     translator = Translator.load(arguments.model, arguments.device)
     split = SplitRecord.load(arguments.model).split(arguments.data)
-    test = pairs_that_fit(split.test, translator.tokenizer, translator.max_source_tokens)
+    test = list(encode_pairs(split.test, translator.tokenizer, translator.max_source_tokens))
     print(bleu(translator, test, arguments.beam_size, arguments.length_penalty))
     return 0
 

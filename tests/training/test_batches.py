@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_core.text import Tokenizer
-from transformer_core.training.batches import Example, encode_pair, make_batch, own_share, pairs_that_fit, plan_batches
+from transformer_core.training.batches import Example, encode_pairs, make_batch, own_share, plan_batches
 from transformer_core.training.data import Pair
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 30), st.integers(0, 30)), min_size=1, max_size=80)
@@ -51,7 +51,8 @@ def test_the_decoder_reads_what_it_should_say_one_position_later(tokenizer):
 
 
 def test_a_pair_as_tokens(tokenizer):
-    example = encode_pair(Pair("The cat sleeps.", "Die Katze schläft."), tokenizer)
+    pair = Pair("The cat sleeps.", "Die Katze schläft.")
+    example = encode_pairs([pair], tokenizer, max_length=100)[pair]
     assert example.source[-1] == tokenizer.eos_id
     assert tokenizer.decode(example.source[:-1]) == "The cat sleeps."
     assert tokenizer.decode(example.target) == "Die Katze schläft."
@@ -61,8 +62,8 @@ def test_a_pair_as_tokens(tokenizer):
 def test_pairs_that_the_model_is_too_short_for_are_left_out(tokenizer, source, target):
     # Neither letter is in the vocabulary: a blank, then a token for each byte, then the end token.
     pair = Pair(source, target)
-    assert pairs_that_fit([pair], tokenizer, max_length=11) == [pair]
-    assert pairs_that_fit([pair], tokenizer, max_length=10) == []
+    assert list(encode_pairs([pair], tokenizer, max_length=11)) == [pair]
+    assert list(encode_pairs([pair], tokenizer, max_length=10)) == []
 
 
 @given(rows=st.integers(1, 9), world_size=st.integers(1, 4))

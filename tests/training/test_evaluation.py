@@ -3,7 +3,7 @@ import sacrebleu
 import torch
 
 from transformer_core.text import Translator
-from transformer_core.training.batches import encode_pair
+from transformer_core.training.batches import encode_pairs
 from transformer_core.training.data import Pair
 from transformer_core.training.evaluation import bleu, mean_loss
 from transformer_core.training.loss import label_smoothed_loss
@@ -36,7 +36,7 @@ def test_bleu_of_the_first_sentences_only(translator):
 
 def test_judging_leaves_the_training_mode_as_it_was(translator):
     translator.model.train()
-    examples = [encode_pair(pair, translator.tokenizer) for pair in PAIRS]
+    examples = list(encode_pairs(PAIRS, translator.tokenizer, 64).values())
     bleu(translator, PAIRS, beam_size=1)
     mean_loss(translator.model, examples, translator.tokenizer, 0.1, 50)
     assert translator.model.training
@@ -45,7 +45,7 @@ def test_judging_leaves_the_training_mode_as_it_was(translator):
 
 def test_the_mean_loss_is_over_tokens_not_batches(translator):
     tokenizer = translator.tokenizer
-    examples = [encode_pair(pair, tokenizer) for pair in PAIRS]
+    examples = list(encode_pairs(PAIRS, tokenizer, 64).values())
     total, tokens = 0.0, 0
     for example in examples:
         target = torch.tensor([[tokenizer.bos_id, *example.target]])

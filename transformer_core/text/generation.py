@@ -38,8 +38,9 @@ class _NextToken:
             layer.select(rows)
 
 
-def _target_limit(model: Transformer, source_ids: Int[Tensor, "batch source"]) -> int:
-    return min(source_ids.size(1) + MAX_EXTRA_TOKENS, model.config.max_length)
+def longest_target(source_length: int, max_length: int) -> int:
+    """Tokens after which a target is cut, for a source of so many tokens and a model of that max_length."""
+    return min(source_length + MAX_EXTRA_TOKENS, max_length)
 
 
 @torch.inference_mode()
@@ -63,7 +64,7 @@ def greedy_search(
     results: list[list[int]] = [[] for _ in range(source_ids.size(0))]
     rows = torch.arange(source_ids.size(0), device=source_ids.device)
     target_ids = torch.full((len(rows), 1), bos_id, dtype=torch.long, device=source_ids.device)
-    for _ in range(_target_limit(model, source_ids)):
+    for _ in range(longest_target(source_ids.size(1), model.config.max_length)):
         best = state.log_probabilities(target_ids).argmax(dim=-1)
         going_on = best != eos_id
         for row, token in zip(rows[going_on].tolist(), best[going_on].tolist(), strict=True):
@@ -116,7 +117,7 @@ def beam_search(
     sentences = list(range(batch))
     finished: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]
 
-    for _ in range(_target_limit(model, source_ids)):
+    for _ in range(longest_target(source_ids.size(1), model.config.max_length)):
         log_probabilities = state.log_probabilities(target_ids).view(len(sentences), beam_size, -1)
         totals = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
         # Of 2 x beam candidates at most half end here, so enough remain to go on with.

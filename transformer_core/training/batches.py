@@ -1,6 +1,6 @@
 """Batches of about the same number of tokens, of sentences of about the same length (section 5.1)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,15 +21,13 @@ class Example:
     target: list[int]
 
 
-def encode_pair(pair: Pair, tokenizer: Tokenizer) -> Example:
-    """Token ids of a pair."""
-    return Example([*tokenizer.encode(pair.source), tokenizer.eos_id], tokenizer.encode(pair.target))
-
-
-def pairs_that_fit(pairs: Sequence[Pair], tokenizer: Tokenizer, max_length: int) -> list[Pair]:
-    """The pairs that have at most `max_length` tokens a side, an end token each included."""
-    examples = ((pair, encode_pair(pair, tokenizer)) for pair in pairs)
-    return [pair for pair, e in examples if max(len(e.source), len(e.target) + 1) <= max_length]
+def encode_pairs(pairs: Iterable[Pair], tokenizer: Tokenizer, max_length: int) -> dict[Pair, Example]:
+    """Token ids of the pairs that have at most `max_length` tokens a side, an end token each included."""
+    examples = {
+        pair: Example([*tokenizer.encode(pair.source), tokenizer.eos_id], tokenizer.encode(pair.target))
+        for pair in pairs
+    }
+    return {pair: e for pair, e in examples.items() if max(len(e.source), len(e.target) + 1) <= max_length}
 
 
 @dataclass(frozen=True)

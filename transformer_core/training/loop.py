@@ -22,14 +22,13 @@ from transformer_core.text import Tokenizer, Translator
 from transformer_core.training.batches import (
     Batch,
     Example,
-    encode_pair,
+    encode_pairs,
     make_batch,
     own_share,
-    pairs_that_fit,
     plan_batches,
 )
 from transformer_core.training.checkpoint import TrainingState, mean_of
-from transformer_core.training.data import BadLine, Split, SplitRecord, fingerprint, read_pairs, split_pairs
+from transformer_core.training.data import BadLine, Pair, Split, SplitRecord, fingerprint, read_pairs, split_pairs
 from transformer_core.training.evaluation import BEAM_SIZE, LENGTH_PENALTY, bleu, mean_loss
 from transformer_core.training.log import TrainingLog
 from transformer_core.training.loss import label_smoothed_loss
@@ -131,7 +130,8 @@ def _prepare(options: TrainingOptions, processes: Processes) -> _Run:
     state = TrainingState(options.out)
     data = processes.first(lambda: _begin(options, processes, state)) or _read(options)
     tokenizer = Tokenizer.load(options.out / "tokenizer.model")
-    split = _without_long_pairs(data.split, tokenizer, options.max_length, processes)
+    examples = _encode(data.split, tokenizer, options.max_length, processes)
+    split = Split(**{name: list(side) for name, side in examples.items()})
 
     torch.manual_seed(options.seed)
     model = Transformer(options.transformer_config(tokenizer.vocab_size)).to(processes.device)
@@ -141,8 +141,8 @@ def _prepare(options: TrainingOptions, processes: Processes) -> _Run:
         processes=processes,
         data_sha256=data.sha256,
         split=split,
-        train_examples=[encode_pair(pair, tokenizer) for pair in split.train],
-        validation_examples=[encode_pair(pair, tokenizer) for pair in split.validation],
+        train_examples=list(examples["train"].values()),
+        validation_examples=list(examples["validation"].values()),
         translator=Translator(model, tokenizer, options.source_language, options.target_language),
         optimizer=optimizer,
         state=state,
@@ -195,15 +195,18 @@ def _check_resumable(options: TrainingOptions, processes: Processes, saved: Any,
         raise ValueError(f"{options.out} is at step {step}: ask for more --steps than that, or use another --out")
 
 
-def _without_long_pairs(split: Split, tokenizer: Tokenizer, max_length: int, processes: Processes) -> Split:
-    sides = {name: pairs_that_fit(pairs, tokenizer, max_length) for name, pairs in vars(split).items()}
-    for name, pairs in sides.items():
-        left_out = len(vars(split)[name]) - len(pairs)
-        if not pairs:
+def _encode(
+    split: Split, tokenizer: Tokenizer, max_length: int, processes: Processes
+) -> dict[str, dict[Pair, Example]]:
+    """Every side of the split as token ids, without the pairs that the model is too short for."""
+    sides = {name: encode_pairs(pairs, tokenizer, max_length) for name, pairs in vars(split).items()}
+    for name, examples in sides.items():
+        left_out = len(vars(split)[name]) - len(examples)
+        if not examples:
             raise ValueError(f"no {name} pair has at most {max_length} tokens a side: use a larger --max-length")
         if left_out and processes.is_first:
             print(f"{left_out:,} {name} pairs of more than {max_length} tokens left out", file=sys.stderr)
-    return Split(**sides)
+    return sides
 
 
 def _train_to_the_end(run: _Run) -> bool:
@@ -372,9 +375,8 @@ def _finish(run: _Run, command: str) -> None:
     options = run.options
     # The weights at hand are the last checkpoint, whether or not a file of them was due.
     last = run.progress.step
-    steps = (
-        [step for step in run.state.kept_steps() if step < last][-options.average + 1 :] if options.average > 1 else []
-    )
+    earlier = [step for step in run.state.kept_steps() if step < last]
+    steps = earlier[max(0, len(earlier) - (options.average - 1)) :]
     checkpoints = itertools.chain((run.state.weights(step) for step in steps), [run.model.state_dict()])
     run.model.load_state_dict(mean_of(checkpoints, len(steps) + 1))
     run.model.eval()

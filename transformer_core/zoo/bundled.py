@@ -11,7 +11,7 @@ import torch
 
 from transformer_core.inspection import AttentionStack, Inspection, Provenance, Trace, record
 from transformer_core.model import TransformerConfig
-from transformer_core.text.generation import MAX_EXTRA_TOKENS
+from transformer_core.text.generation import longest_target
 from transformer_core.text.translator import Translator
 from transformer_core.zoo.interface import DecodingOptions, DeviceMemoryError, InputError
 
@@ -182,7 +182,7 @@ class InspectableTranslator:
         if not target:
             notes.append("The translation is empty: the model ended it at once.")
         # Only an answer that never ended grows as long as the search lets it.
-        if len(target) >= min(len(source) + MAX_EXTRA_TOKENS, self.config.max_length):
+        if len(target) >= longest_target(len(source), self.config.max_length):
             notes.append(f"The translation did not end by itself; it was cut at {len(target):,} tokens.")
         return tuple(notes)
 

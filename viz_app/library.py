@@ -95,7 +95,7 @@ def _version(name: str) -> str:
     return f"{weights} {modified}"
 
 
-def inspect(name: str, device: str, text: str, options: zoo.DecodingOptions) -> Inspection:
+def inspect(name: str, device: str, text: str, options: zoo.InspectionOptions) -> Inspection:
     """The text seen by the model. Out of memory on a GPU, it runs on the CPU, and a note says so.
 
     Raises:
@@ -106,7 +106,7 @@ def inspect(name: str, device: str, text: str, options: zoo.DecodingOptions) -> 
 
 
 @st.cache_resource(max_entries=MAX_INSPECTIONS, show_spinner=False)
-def _inspect(name: str, device: str, text: str, options: zoo.DecodingOptions, version: str) -> Inspection:
+def _inspect(name: str, device: str, text: str, options: zoo.InspectionOptions, version: str) -> Inspection:
     """`version` is part of the cache's key. A result of the CPU that stands in for the GPU's is kept like any other,
     so that the GPU is not filled up again at every rerun."""
     try:
@@ -119,14 +119,14 @@ def _inspect(name: str, device: str, text: str, options: zoo.DecodingOptions, ve
     return dataclasses.replace(inspection, notes=(*inspection.notes, note))
 
 
-def overview(name: str, device: str, text: str, options: zoo.DecodingOptions, stack: str) -> list[np.ndarray]:
+def overview(name: str, device: str, text: str, options: zoo.InspectionOptions, stack: str) -> list[np.ndarray]:
     """The thumbnails of all heads of a stack, (head, row, column) for each layer, of what `inspect` gives."""
     return _overview(name, choose_device(device).type, text, options, _version(name), stack)
 
 
 @st.cache_resource(max_entries=MAX_OVERVIEWS, show_spinner=False)
 def _overview(
-    name: str, device: str, text: str, options: zoo.DecodingOptions, version: str, stack: str
+    name: str, device: str, text: str, options: zoo.InspectionOptions, version: str, stack: str
 ) -> list[np.ndarray]:
     layers = _inspect(name, device, text, options, version).stacks[stack]
     return [thumbnails(layers.weights(layer).cpu().numpy()) for layer in range(len(layers))]

@@ -47,8 +47,8 @@ def test_out_of_memory_on_the_gpu_runs_on_the_cpu_and_says_so(pretrained, monkey
     gpu = SmallGPU(fails_on=fails_on)
     monkeypatch.setattr(zoo, "load", gpu.load)
     monkeypatch.setattr(library, "choose_device", lambda name: torch.device("cuda" if name == "auto" else name))
-    inspection = library.inspect("tiny-en-de", "auto", TEXT, zoo.DecodingOptions())
-    assert library.inspect("tiny-en-de", "auto", TEXT, zoo.DecodingOptions()) is inspection
+    inspection = library.inspect("tiny-en-de", "auto", TEXT, zoo.InspectionOptions())
+    assert library.inspect("tiny-en-de", "auto", TEXT, zoo.InspectionOptions()) is inspection
     assert gpu.loaded == ["cuda", "cpu"]
     assert gpu.inspections == (fails_on == "inspect")
     assert inspection.answer == "Die Katze schläft."
@@ -76,14 +76,14 @@ def test_sessions_that_open_together_share_one_model(pretrained, monkeypatch):
 
 
 def test_the_same_text_is_computed_once(pretrained):
-    options = zoo.DecodingOptions()
+    options = zoo.InspectionOptions()
     first = library.inspect("tiny-en-de", "cpu", TEXT, options)
     assert library.inspect("tiny-en-de", "cpu", TEXT, options) is first
-    assert library.inspect("tiny-en-de", "cpu", TEXT, zoo.DecodingOptions(beam_size=1)) is not first
+    assert library.inspect("tiny-en-de", "cpu", TEXT, zoo.InspectionOptions(beam_size=1)) is not first
 
 
 def test_auto_and_the_device_that_it_means_share_one_result(pretrained):
-    options = zoo.DecodingOptions()
+    options = zoo.InspectionOptions()
     chosen = choose_device("auto").type
     assert library.load("tiny-en-de", "auto") is library.load("tiny-en-de", chosen)
     assert library.inspect("tiny-en-de", "auto", TEXT, options) is library.inspect("tiny-en-de", chosen, TEXT, options)
@@ -92,7 +92,7 @@ def test_auto_and_the_device_that_it_means_share_one_result(pretrained):
 def test_a_replaced_model_is_loaded_anew(pretrained, tmp_path, monkeypatch):
     shutil.copytree(pretrained / "tiny-en-de", tmp_path / "tiny-en-de")
     monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
-    options = zoo.DecodingOptions(beam_size=1)
+    options = zoo.InspectionOptions(beam_size=1)
     before = library.inspect("tiny-en-de", "cpu", TEXT, options)
     weights = load_file(tmp_path / "tiny-en-de" / "model.safetensors")
     save_file({name: -tensor for name, tensor in weights.items()}, tmp_path / "tiny-en-de" / "model.safetensors")
@@ -101,7 +101,7 @@ def test_a_replaced_model_is_loaded_anew(pretrained, tmp_path, monkeypatch):
 
 
 def test_thumbnails_are_computed_once_for_each_text_and_stack(pretrained):
-    options = zoo.DecodingOptions()
+    options = zoo.InspectionOptions()
     first = library.overview("tiny-en-de", "cpu", TEXT, options, "cross")
     assert library.overview("tiny-en-de", "cpu", TEXT, options, "cross") is first
     for other in (
@@ -153,7 +153,7 @@ def test_sessions_do_not_see_each_others_texts(pretrained):
 
     def inspect(index):
         answers[index] = library.inspect(
-            "tiny-en-de", "cpu", texts[index], zoo.DecodingOptions(beam_size=1 + index // 4)
+            "tiny-en-de", "cpu", texts[index], zoo.InspectionOptions(beam_size=1 + index // 4)
         )
 
     threads = [threading.Thread(target=inspect, args=(index,)) for index in range(len(texts))]
@@ -163,7 +163,7 @@ def test_sessions_do_not_see_each_others_texts(pretrained):
         thread.join()
     alone = original_load("tiny-en-de", "cpu")
     for index, text in enumerate(texts):
-        expected = alone.inspect(text, zoo.DecodingOptions(beam_size=1 + index // 4))
+        expected = alone.inspect(text, zoo.InspectionOptions(beam_size=1 + index // 4))
         assert answers[index].answer == expected.answer
         for name, stack in expected.stacks.items():
             assert answers[index].stacks[name].query_tokens == stack.query_tokens

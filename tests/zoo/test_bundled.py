@@ -10,7 +10,7 @@ import torch
 from transformer_core import zoo
 from transformer_core.text.generation import MAX_EXTRA_TOKENS
 from transformer_core.text.translator import Translator
-from transformer_core.zoo import DecodingOptions, DeviceMemoryError, InputError
+from transformer_core.zoo import DeviceMemoryError, InputError, InspectionOptions
 from transformer_core.zoo import bundled as bundled_module
 
 
@@ -67,7 +67,7 @@ def test_an_unknown_device_says_so(pretrained):
 
 
 def test_what_a_model_says_of_itself(model):
-    assert (model.name, model.family, str(model.device)) == ("tiny-en-de", "translator", "cpu")
+    assert (model.name, model.family, str(model.device)) == ("tiny-en-de", "text-to-text", "cpu")
     assert (model.config.num_heads, model.config.d_model) == (4, 32)
     assert model.max_tokens == 63
     # Embeddings; 2 encoder layers of 4 projections, a feed-forward and 2 norms; 2 decoder layers with one more each.
@@ -125,7 +125,7 @@ def test_attention_is_that_of_the_formula(model):
 def test_recorded_pass_predicts_the_translation(model):
     """The recorded pass is the one that wrote the translation: its most likely next tokens are the answer."""
     target = model.translator.generate([model.translator.source_ids("We are tired today.")], beam_size=1)[0]
-    inspection = model.inspect("We are tired today.", DecodingOptions(beam_size=1))
+    inspection = model.inspect("We are tired today.", InspectionOptions(beam_size=1))
     tokenizer, network = model.translator.tokenizer, model.translator.model
     assert inspection.stacks["decoder"].query_tokens == ("<s>", *tokenizer.pieces(target))
     source = torch.tensor([model.translator.source_ids("We are tired today.")])
@@ -146,20 +146,20 @@ def test_decoding_options_reach_the_search(model, monkeypatch):
     asked = []
     generate = Translator.generate
     monkeypatch.setattr(Translator, "generate", lambda self, *args: asked.append(args[1:]) or generate(self, *args))
-    model.inspect("The cat sleeps.", DecodingOptions(beam_size=7, length_penalty=1.25))
+    model.inspect("The cat sleeps.", InspectionOptions(beam_size=7, length_penalty=1.25))
     assert asked == [(7, 1.25)]
 
 
 @pytest.mark.parametrize("beam_size", [0, -1, 17, 2.5, True])
 def test_impossible_beam_sizes(beam_size):
     with pytest.raises(InputError, match=r"The beam size is .* from 1 to 16"):
-        DecodingOptions(beam_size=beam_size)
+        InspectionOptions(beam_size=beam_size)
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 5.1, float("nan"), float("inf"), "0.6"])
 def test_impossible_length_penalties(alpha):
     with pytest.raises(InputError, match=r"The length penalty is .* from 0 to 5"):
-        DecodingOptions(length_penalty=alpha)
+        InspectionOptions(length_penalty=alpha)
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t \u00a0\u3000"])

@@ -1,8 +1,9 @@
-"""One text seen by one model: the value that every view and every export draws from."""
+"""One text (or image) seen by one model: the value that every view and every export draws from."""
 
 from dataclasses import dataclass
 
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
+from numpy import ndarray
 from torch import Tensor
 
 from transformer_core.inspection.trace import AttentionCall
@@ -28,11 +29,17 @@ class AttentionStack:
     """What the rows are, say "German"."""
     key_label: str
     """What the columns are, say "English"."""
+    rows: tuple[int, ...] | None = None
+    """The recorded query positions that this stack shows, say those of sentence A; None: all of them."""
+    columns: tuple[int, ...] | None = None
+    """The recorded key positions that this stack shows. Without the others, rows do not sum to 1."""
 
     def __post_init__(self) -> None:
         expected = (1, len(self.query_tokens), len(self.key_tokens))
         for call in self.calls:
-            found = (call.query.size(0), call.num_queries, call.num_keys)
+            num_queries = call.num_queries if self.rows is None else len(self.rows)
+            num_keys = call.num_keys if self.columns is None else len(self.columns)
+            found = (call.batch_size, num_queries, num_keys)
             if found != expected:
                 raise ValueError(
                     f"{call.name!r} recorded (texts, queries, keys) = {found}, but the tokens of the stack "
@@ -60,7 +67,13 @@ class AttentionStack:
         Raises:
             IndexError: a layer or a head that the model does not have.
         """
-        return self[layer].weights(head)[0]
+        weights = self[layer].weights(head, self.rows)[0]
+        return weights if self.columns is None else weights[..., list(self.columns)]
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it shows a part of another stack's rows or columns."""
+        return self.rows is not None or self.columns is not None
 
 
 @dataclass(frozen=True)
@@ -76,11 +89,35 @@ class Provenance:
 
 
 @dataclass(frozen=True)
+class Prediction:
+    """What a model expects at one place, with probabilities: the next token, a masked word, the class."""
+
+    place: str
+    """Where, in words: "next token", "mask 1", "class"."""
+    row: int | None
+    """The query position, in the stack of the whole text, from which it was read off; None: from no single one."""
+    candidates: tuple[tuple[str, float], ...]
+    """Labels with their probabilities, the likeliest first. They are the top few, so they may sum to less than 1."""
+
+
+@dataclass(frozen=True)
+class PatchImage:
+    """The image that a vision model looked at, and where its patches lie among the tokens."""
+
+    pixels: UInt8[ndarray, "height width 3"]
+    """The image as the model got it: resized and cropped, with normalisation undone."""
+    grid: tuple[int, int]
+    """Rows and columns of patches, which are read row by row."""
+    first_patch: int
+    """Number of tokens before the first patch, such as the class token."""
+
+
+@dataclass(frozen=True)
 class Inspection:
     """What a model answered to a text, and the attention of all its heads on the way."""
 
     text: str
-    """The text as it was typed."""
+    """The text as it was typed; of an image, its name."""
     answer: str
     """What the model made of it, for a translator the translation."""
     stacks: dict[str, AttentionStack]
@@ -94,3 +131,9 @@ class Inspection:
     """Largest |A V - kernel's output| over the checked rows of all heads, relative to max |V|."""
     row_sum_error: float
     """Largest |row sum - 1| over all rows that attend to something."""
+    second_text: str = ""
+    """The other sentence of a pair, as it was typed."""
+    predictions: tuple[Prediction, ...] = ()
+    """What the model expected, where it says so."""
+    image: PatchImage | None = None
+    """What a vision model looked at."""

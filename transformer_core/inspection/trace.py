@@ -39,6 +39,11 @@ class AttentionCall:
     checked_output: Float[Tensor, "batch head checked d_v"]
 
     @property
+    def batch_size(self) -> int:
+        """Number of texts that ran together."""
+        return self.query.size(0)
+
+    @property
     def num_heads(self) -> int:
         """Number of query heads."""
         return self.query.size(1)

@@ -4,19 +4,27 @@ from transformer_core.zoo.bundled import available, load
 from transformer_core.zoo.interface import (
     MAX_BEAM_SIZE,
     MAX_LENGTH_PENALTY,
-    DecodingOptions,
+    MAX_NEW_TOKENS,
+    Ability,
     DeviceMemoryError,
+    Family,
     InputError,
     InspectableModel,
+    InspectionOptions,
+    StackShape,
 )
 
 __all__ = [
     "MAX_BEAM_SIZE",
     "MAX_LENGTH_PENALTY",
-    "DecodingOptions",
+    "MAX_NEW_TOKENS",
+    "Ability",
     "DeviceMemoryError",
+    "Family",
     "InputError",
     "InspectableModel",
+    "InspectionOptions",
+    "StackShape",
     "available",
     "load",
 ]

@@ -13,7 +13,7 @@ from transformer_core.inspection import AttentionStack, Inspection, Provenance, 
 from transformer_core.model import TransformerConfig
 from transformer_core.text.generation import longest_target
 from transformer_core.text.translator import Translator
-from transformer_core.zoo.interface import DecodingOptions, DeviceMemoryError, InputError
+from transformer_core.zoo.interface import DeviceMemoryError, InputError, InspectionOptions, StackShape
 
 PRETRAINED = Path(__file__).resolve().parents[2] / "pretrained"
 """The folder with one folder for each model."""
@@ -55,7 +55,10 @@ def load(name: str, device: str = "auto") -> "InspectableTranslator":
 class InspectableTranslator:
     """A translator whose attention can be inspected (an `InspectableModel`)."""
 
-    family = "translator"
+    family = "text-to-text"
+    architecture = "Transformer"
+    abilities = frozenset({"beam search"})
+    notes = ()
 
     def __init__(self, name: str, translator: Translator, weights_hash: str) -> None:
         self.name = name
@@ -76,19 +79,33 @@ class InspectableTranslator:
         return sum(parameter.numel() for parameter in self.translator.model.parameters())
 
     @property
-    def source_language(self) -> str:
-        return self.translator.source_language
+    def dtype(self) -> torch.dtype:
+        return self.translator.model.embedding.tokens.weight.dtype
 
     @property
-    def target_language(self) -> str:
-        return self.translator.target_language
+    def languages(self) -> tuple[str, str]:
+        return self.translator.source_language, self.translator.target_language
+
+    @property
+    def stacks(self) -> tuple[StackShape, ...]:
+        config = self.config
+        layers = {
+            "encoder": config.num_encoder_layers,
+            "decoder": config.num_decoder_layers,
+            "cross": config.num_decoder_layers,
+        }
+        return tuple(StackShape(name, (config.num_heads,) * number) for name, number in layers.items())
 
     @property
     def max_tokens(self) -> int:
         """Longest text in tokens; the end token comes on top."""
         return self.translator.max_source_tokens - 1
 
-    def inspect(self, text: str, options: DecodingOptions = DecodingOptions()) -> Inspection:  # noqa: B008
+    def tokens(self, text: str) -> tuple[str, ...]:
+        """Labels of the text's tokens, the end token aside."""
+        return tuple(self.translator.tokenizer.pieces(self._read(text)[:-1]))
+
+    def inspect(self, text: str, options: InspectionOptions = InspectionOptions()) -> Inspection:  # noqa: B008
         """Translate a text, then record one forward pass over the text and its whole translation.
 
         The stacks are "encoder" (source tokens among themselves), "decoder" (the decoder's input, which is the begin
@@ -194,7 +211,7 @@ class InspectableTranslator:
             model=self.name,
             weights_hash=self.weights_hash,
             device=str(self.device),
-            dtype=str(self.translator.model.embedding.tokens.weight.dtype).removeprefix("torch."),
+            dtype=str(self.dtype).removeprefix("torch."),
             torch_version=torch.__version__,
         )
 

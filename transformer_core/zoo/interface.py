@@ -2,12 +2,31 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Literal, Protocol
 
 import torch
+from PIL.Image import Image
 
 from transformer_core.inspection import Inspection
 from transformer_core.text import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
+
+Family = Literal["text-to-text", "causal", "masked", "classifier", "embedding", "encoder", "image"]
+"""What a model makes of its input.
+
+"text-to-text": another text (T5, BART, Marian, the bundled translator). "causal": the text's continuation (GPT-2).
+"masked": guesses for masked words (BERT). "classifier": a class for a text or a pair. "embedding": a vector for a whole
+sentence. "encoder": a vector for each token and no answer. "image": it reads an image (ViT), with or without classes.
+"""
+
+Ability = Literal["beam search", "continue", "chat", "mask", "second text", "special tokens", "image"]
+"""What a model does beyond reading one text; each makes some of the `InspectionOptions` count.
+
+"beam search": `beam_size`, `length_penalty`. "continue": `new_tokens`. "chat": `chat`. "mask": `masked`. "second text":
+`second_text`. "special tokens": `read_special_tokens`. "image": it reads an image, and no text.
+"""
+
+MAX_NEW_TOKENS = 200
+"""The longest continuation that can be asked for."""
 
 
 class InputError(ValueError):
@@ -19,8 +38,8 @@ class DeviceMemoryError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class DecodingOptions:
-    """How a model looks for its answer.
+class InspectionOptions:
+    """How a model reads its input and looks for its answer. What a model's `abilities` lack is ignored.
 
     Raises:
         InputError: a value outside its range.
@@ -30,38 +49,77 @@ class DecodingOptions:
     """Hypotheses kept at every step, 1 to MAX_BEAM_SIZE; 1 is greedy search."""
     length_penalty: float = 0.6
     """Alpha of the length penalty, 0 to MAX_LENGTH_PENALTY: the larger, the longer the answers beam search prefers."""
+    new_tokens: int = 0
+    """How many tokens a causal model writes on, the likeliest at each step; 0 to MAX_NEW_TOKENS."""
+    chat: bool = False
+    """Whether the text is a user's message, put into the model's chat template."""
+    masked: tuple[int, ...] = ()
+    """The tokens to mask, by their places in `InspectableModel.tokens(text)`."""
+    second_text: str = ""
+    """The other sentence of a pair; none if empty."""
+    read_special_tokens: bool = False
+    """Whether a typed "[SEP]" or "</s>" is that special token; otherwise it is text like any other."""
 
     def __post_init__(self) -> None:
-        beam_size, alpha = self.beam_size, self.length_penalty
-        if isinstance(beam_size, bool) or not isinstance(beam_size, int) or not 1 <= beam_size <= MAX_BEAM_SIZE:
-            raise InputError(f"The beam size is {beam_size}; it has to be a whole number from 1 to {MAX_BEAM_SIZE}.")
+        _check_whole_number("beam size", self.beam_size, 1, MAX_BEAM_SIZE)
+        _check_whole_number("number of new tokens", self.new_tokens, 0, MAX_NEW_TOKENS)
+        alpha = self.length_penalty
         # Written so that NaN is refused too.
         if not isinstance(alpha, int | float) or not 0 <= alpha <= MAX_LENGTH_PENALTY or math.isnan(alpha):
             raise InputError(f"The length penalty is {alpha}; it has to be a number from 0 to {MAX_LENGTH_PENALTY:g}.")
+
+
+def _check_whole_number(name: str, value: object, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InputError(f"The {name} is {value}; it has to be a whole number from {low} to {high}.")
+
+
+@dataclass(frozen=True)
+class StackShape:
+    """The sizes of one stack of attention layers."""
+
+    name: str
+    """As in `Inspection.stacks`."""
+    heads: tuple[int, ...]
+    """Number of heads of each layer."""
 
 
 class InspectableModel(Protocol):
     """A loaded model. Several threads may inspect at once."""
 
     name: str
+    """As it was asked for: a bundled model's name, a folder, a hub name."""
+    family: Family
+    architecture: str
+    """What was loaded, say "BertForMaskedLM"."""
+    abilities: frozenset[Ability]
+    languages: tuple[str, str] | None
+    """What a translator reads and writes, say ("English", "German"); None for all others."""
     device: torch.device
-    config: Any
-    """The model's sizes."""
+    dtype: torch.dtype
     num_parameters: int
-    max_tokens: int
-    """The longest text it reads, in tokens, special tokens aside."""
-    family: str
-    """What kind of model it is, say "translator"."""
-    source_language: str
-    """The language that it reads, say "English"."""
-    target_language: str
-    """The language that it answers in, say "German"."""
+    weights_hash: str
+    """The first 12 hex digits of the SHA-256 of the weights."""
+    stacks: tuple[StackShape, ...]
+    """Layers and heads, as a first forward pass showed them."""
+    max_tokens: int | None
+    """The longest text it reads, in tokens, special tokens aside; None: no fixed limit."""
+    notes: tuple[str, ...]
+    """What a reader has to know about this model, as plain sentences: say, which of its layers left no record."""
 
-    def inspect(self, text: str, options: DecodingOptions = ...) -> Inspection:
-        """Answer a text and record the attention of every head.
+    def tokens(self, text: str) -> tuple[str, ...]:
+        """Labels of the text's own tokens, special ones aside: what can be masked. Empty for an image model.
 
         Raises:
-            InputError: a text that the model cannot read; the message is meant for the user.
+            InputError: a text that the model cannot read.
+        """
+        ...
+
+    def inspect(self, content: str | Image, options: InspectionOptions = ...) -> Inspection:
+        """Answer a text (or look at an image) and record the attention of every head.
+
+        Raises:
+            InputError: an input that the model cannot read; the message is meant for the user.
             DeviceMemoryError: too little memory on a GPU.
         """
         ...

@@ -7,7 +7,7 @@ import streamlit as st
 
 from transformer_core.inspection.inspection import AttentionStack, Inspection
 from transformer_core.inspection.recording import CHECKED_ROWS
-from transformer_core.zoo import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, DecodingOptions, InputError, InspectableModel
+from transformer_core.zoo import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, InputError, InspectableModel, InspectionOptions
 from viz_app import library
 from viz_app.errors import escape_markdown
 from viz_app.examples import Example, for_languages
@@ -47,12 +47,12 @@ def page() -> None:
     with question:
         name, device, options = choose_model(names)
         model = load(name, device)
-        examples = for_languages(model.source_language, model.target_language) if model else ()
-        text = ask(model.source_language if model else None, examples)
+        examples = for_languages(*model.languages) if model else ()
+        text = ask(model.languages[0] if model else None, examples)
     if model is None:
         return
     introduction.markdown(
-        f"A real {escape_markdown(model.source_language)}-{escape_markdown(model.target_language)} Transformer "
+        f"A real {escape_markdown('-'.join(model.languages))} Transformer "
         "translates your sentence; see what each of its attention heads reads.",
         width="content",
     )
@@ -68,7 +68,7 @@ def page() -> None:
         explore(inspection, request)
 
 
-def choose_model(names: list[str]) -> tuple[str, str, DecodingOptions]:
+def choose_model(names: list[str]) -> tuple[str, str, InspectionOptions]:
     """Model, device and decoding options."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         model = st.selectbox("Model", names, key="model", bind="query-params", width=180)
@@ -100,7 +100,7 @@ def choose_model(names: list[str]) -> tuple[str, str, DecodingOptions]:
                 bind="query-params",
                 help=f"Larger values favour longer translations; 0 compares plain probabilities. {PAPER} used 0.6.",
             )
-    return model, device, DecodingOptions(beam_size, length_penalty)
+    return model, device, InspectionOptions(beam_size, length_penalty)
 
 
 def load(name: str, device: str) -> InspectableModel | None:
@@ -161,7 +161,7 @@ def take_example(examples: Sequence[Example]) -> None:
             st.session_state["text"] = example.text
 
 
-def inspect(model: str, device: str, text: str, options: DecodingOptions) -> Inspection | None:
+def inspect(model: str, device: str, text: str, options: InspectionOptions) -> Inspection | None:
     """The text seen by the model; None, and a message on the page, if that cannot be."""
     with st.spinner("Reading your text", show_time=True):
         try:
@@ -196,7 +196,7 @@ def show_answer(inspection: Inspection) -> None:
         st.caption(f"**Note:** {escape_markdown(note)}")
 
 
-def explore(inspection: Inspection, request: tuple[str, str, str, DecodingOptions]) -> None:
+def explore(inspection: Inspection, request: tuple[str, str, str, InspectionOptions]) -> None:
     """The grid of all heads, and the one that is chosen."""
     controls, how_to_read = st.columns([11, 9], gap="medium", vertical_alignment="bottom")
     with controls, st.container(horizontal=True, vertical_alignment="bottom"):

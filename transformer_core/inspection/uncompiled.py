@@ -1,0 +1,42 @@
+"""Running compiled models uncompiled for a while: inside a compiled graph no function call can be seen."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import torch
+from torch import nn
+
+# The stance of the compiler belongs to the whole process, so that blocks in several threads have to share it.
+_lock = threading.Lock()
+_blocks = 0
+_stance = ExitStack()
+
+
+def is_compiled(model: nn.Module) -> bool:
+    """Whether `torch.compile` was applied to the model or to modules in it."""
+    # OptimizedModule is told by its name, because importing it would load the whole compiler.
+    return any(
+        type(module).__name__ == "OptimizedModule" or module._compiled_call_impl is not None
+        for module in model.modules()
+    )
+
+
+@contextmanager
+def uncompiled(needed: bool) -> Iterator[None]:
+    """If `needed`, everything that is compiled runs uncompiled inside the block, in all threads."""
+    global _blocks
+    if not needed:
+        yield
+        return
+    with _lock:
+        if _blocks == 0:
+            _stance.enter_context(torch.compiler.set_stance("force_eager"))
+        _blocks += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _blocks -= 1
+            if _blocks == 0:
+                _stance.close()

@@ -1,0 +1,443 @@
+"""Attention that a model writes out in single operations: matmul, scale, mask, softmax, dropout, matmul.
+
+`WrittenOutAttention` is told of every PyTorch function that a model calls. It follows the product of two tensors
+through the steps that attention consists of, and so reads back the queries, keys, scale, softcap, bias, mask and sinks
+behind the weights that finally meet the values. Where a step is not known, only the softmax itself can be kept.
+"""
+
+import dataclasses
+import string
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.weak import WeakTensorKeyDictionary
+
+LOW = -1e4
+"""Scores that a model replaces with a number as low as this are masked: after the softmax they are 0."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Scores:
+    """A tensor of scores, as softcap(scale * Q K^T) + sum of factor * bias, masked.
+
+    Leading dimensions of all tensors broadcast to those of the scores.
+    """
+
+    query: Tensor
+    """(..., query, d)"""
+    key: Tensor
+    """(..., key, d)"""
+    shape: torch.Size
+    scale: float = 1.0
+    softcap: float | None = None
+    biases: tuple[tuple[Tensor, float], ...] = ()
+    forbidden: tuple[Tensor, ...] = ()
+    """Boolean, true where attention is not allowed."""
+    sinks: Tensor | None = None
+    """(..., query, 1): one more column of the scores."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether these are products of queries and keys and nothing else yet."""
+        return self.softcap is None and not self.biases and not self.forbidden and self.sinks is None
+
+    def times(self, factor: float) -> "Scores":
+        softcap = None if self.softcap is None else self.softcap * factor
+        biases = tuple((bias, known * factor) for bias, known in self.biases)
+        return dataclasses.replace(self, scale=self.scale * factor, softcap=softcap, biases=biases)
+
+
+@dataclasses.dataclass(frozen=True)
+class Weights:
+    """A tensor of attention weights: the output of a softmax, perhaps with dropout."""
+
+    softmax: Tensor | None
+    """What the softmax returned, sinks included; None: this very tensor, which must not keep itself alive."""
+    scores: Scores | None
+    """What it read, if that is understood."""
+    num_keys: int
+    dropout: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class WrittenOutCall:
+    """Weights that met values. Leading dimensions are the model's own: (batch, head), (batch * head,) or others."""
+
+    weights: Weights
+    value: Tensor
+    """(..., key, d_v)"""
+    output: Tensor
+    """(..., query, d_v)"""
+    restore: Callable[[Tensor], Tensor]
+    """Brings a tensor like `output` into the form that the model gets."""
+
+
+class WrittenOutAttention:
+    """Follows scores and weights through the functions that one thread calls."""
+
+    def __init__(self) -> None:
+        self._scores: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+        self._weights: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+
+    def follow(self, func: Any, args: tuple, kwargs: dict, output: Any) -> WrittenOutCall | None:
+        """Take note of `output = func(*args, **kwargs)`; returns an attention call if that was its last step."""
+        name = getattr(func, "__name__", "")
+        if name in _PRODUCTS:
+            return self._product(name, args, kwargs, output)
+        if name in _SOFTMAX:
+            self._softmax(args, kwargs, output)
+        elif (self._scores or self._weights) and args:
+            self._step(name, func, args, kwargs, output)
+        return None
+
+    def _product(self, name: str, args: tuple, kwargs: dict, output: Any) -> WrittenOutCall | None:
+        try:
+            product = _PRODUCTS[name](args, kwargs, output)
+        except (TypeError, ValueError, IndexError, KeyError, AttributeError):
+            return None  # some other use of the function
+        if product is None:
+            return None
+        if (weights := self._weights.get(product.original_left)) is not None:
+            softmax = product.original_left if weights.softmax is None else weights.softmax
+            if weights.scores is None and softmax.dim() < 4:
+                return None  # may be any mixture, such as that of experts
+            if not product.left_is_canonical:
+                return None
+            weights = dataclasses.replace(weights, softmax=softmax)
+            return WrittenOutCall(weights, product.right, product.output, product.restore)
+        query, key = product.left, product.right.transpose(-2, -1)
+        # The weights of a linear layer are not keys.
+        if product.is_canonical and not isinstance(product.original_right, nn.Parameter):
+            lead = product.output.shape[:-2]
+            scores = Scores(query.expand(*lead, *query.shape[-2:]), key.expand(*lead, *key.shape[-2:]), output.shape)
+            scores = scores.times(product.factor)
+            if product.added is not None:
+                scores = dataclasses.replace(scores, biases=((product.added, product.added_factor),))
+            self._scores[output] = scores
+        return None
+
+    def _softmax(self, args: tuple, kwargs: dict, output: Any) -> None:
+        values = {**dict(zip(("input", "dim"), args, strict=False)), **kwargs}
+        scores, dim = values.get("input"), values.get("dim")
+        if not isinstance(scores, Tensor) or dim is None or dim % scores.dim() != scores.dim() - 1 or scores.dim() < 2:
+            return
+        known = self._scores.get(scores)
+        num_keys = scores.size(-1) - (known is not None and known.sinks is not None)
+        self._weights[output] = Weights(None, known, num_keys)
+
+    def _step(self, name: str, func: Any, args: tuple, kwargs: dict, output: Any) -> None:
+        """Any other function: it may take scores or weights one step further, or spoil them."""
+        source = args[0]
+        if name == "where" and func is torch.where and len(args) == 3:
+            source = next((each for each in args[1:] if self._is_known(each)), None)
+        elif name == "cat":
+            source = source[0] if isinstance(source, list | tuple) and source else None
+        elif not self._is_known(source):
+            source = next((each for each in args[1:2] if self._is_known(each)), None)
+        if not self._is_known(source):
+            return
+        after, known = None, self._scores.get(source)
+        rules = _SCORE_STEPS if known is not None else _WEIGHT_STEPS
+        known = self._weights.get(source) if known is None else known
+        base_name = name.removesuffix("_") if not name.startswith("__") else name
+        if isinstance(output, Tensor) and base_name in rules:
+            try:
+                after = rules[base_name](known, source, args, kwargs, output)
+            except (TypeError, ValueError, IndexError, KeyError, RuntimeError):
+                after = None  # an unusual way to call it: not understood
+        # Written in place, what was known is no longer true.
+        in_place = name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
+        if in_place and args[0] is source:
+            self._scores.pop(source, None)
+            self._weights.pop(source, None)
+        if isinstance(after, Scores):
+            self._scores[output] = after
+        elif isinstance(after, Weights) and output is not source:
+            self._weights[output] = after if after.softmax is not None else dataclasses.replace(after, softmax=source)
+
+    def _is_known(self, tensor: Any) -> bool:
+        return isinstance(tensor, Tensor) and (tensor in self._scores or tensor in self._weights)
+
+
+# Products of two tensors -------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class _Product:
+    """factor * left @ right + added_factor * added."""
+
+    left: Tensor
+    """(..., row, inner)"""
+    right: Tensor
+    """(..., inner, column)"""
+    output: Tensor
+    """(..., row, column)"""
+    original_left: Tensor
+    original_right: Tensor
+    is_canonical: bool = True
+    """Whether the model gets `output` in the form it has here."""
+    left_is_canonical: bool = True
+    """Whether the model gave `left` in the form it has here."""
+    restore: Callable[[Tensor], Tensor] = lambda output: output
+    factor: float = 1.0
+    added: Tensor | None = None
+    added_factor: float = 1.0
+
+
+def _matmul(args: tuple, kwargs: dict, output: Tensor) -> _Product | None:
+    left, right = _arguments(args, kwargs, ("input", "other"), ("self", "mat2"), ("input", "mat2"))
+    return _Product(left, right, output, left, right) if min(left.dim(), right.dim()) >= 2 else None
+
+
+def _baddbmm(args: tuple, kwargs: dict, output: Tensor) -> _Product:
+    values = {**dict(zip(("input", "batch1", "batch2"), args, strict=False)), **kwargs}
+    left, right = values["batch1"], values["batch2"]
+    beta = float(values.get("beta", 1.0))
+    return _Product(
+        left=left,
+        right=right,
+        output=output,
+        original_left=left,
+        original_right=right,
+        factor=float(values.get("alpha", 1.0)),
+        added=values["input"] if beta else None,
+        added_factor=beta,
+    )
+
+
+def _einsum(args: tuple, kwargs: dict, output: Tensor) -> _Product | None:
+    """Einsum over one index of two tensors, brought into the form (..., row, inner) @ (..., inner, column)."""
+    equation, *operands = args
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = operands[0]
+    if not isinstance(equation, str) or len(operands) != 2 or "->" not in equation:
+        return None
+    first, second = operands
+    inputs, out = equation.replace(" ", "").split("->")
+    left_labels, right_labels = inputs.split(",")
+    if "..." in equation:
+        free = [letter for letter in string.ascii_letters if letter not in equation]
+        batch = "".join(free[: first.dim() - len(left_labels.replace("...", ""))])
+        left_labels, right_labels, out = (part.replace("...", batch) for part in (left_labels, right_labels, out))
+    if any(len(set(labels)) != len(labels) for labels in (left_labels, right_labels, out)):
+        return None
+    shared = set(left_labels) & set(right_labels)
+    inner = shared - set(out)
+    rows, columns = set(left_labels) - shared, set(right_labels) - shared
+    if not (len(inner) == len(rows) == len(columns) == 1) or set(out) != (shared | rows | columns) - inner:
+        return None
+    lead = "".join(label for label in left_labels if label in shared - inner)
+    (i,), (r,), (c,) = inner, rows, columns
+    order = [out.index(label) for label in (*lead, r, c)]
+    back = [order.index(dimension) for dimension in range(len(order))]
+    return _Product(
+        left=torch.einsum(f"{left_labels}->{lead}{r}{i}", first),
+        right=torch.einsum(f"{right_labels}->{lead}{i}{c}", second),
+        output=output.permute(order),
+        original_left=first,
+        original_right=second,
+        is_canonical=order == sorted(order),
+        left_is_canonical=left_labels == f"{lead}{r}{i}",
+        restore=lambda changed: changed.permute(back),
+    )
+
+
+def _arguments(args: tuple, kwargs: dict, *names: tuple[str, str]) -> tuple[Tensor, Tensor]:
+    """The first two arguments, by place or by one of the names that they have."""
+    values = list(args[:2])
+    for place in range(len(values), 2):
+        values.append(next(kwargs[pair[place]] for pair in names if pair[place] in kwargs))
+    return values[0], values[1]
+
+
+_PRODUCTS: dict[str, Callable] = {
+    "matmul": _matmul,
+    "__matmul__": _matmul,
+    "bmm": _matmul,
+    "baddbmm": _baddbmm,
+    "einsum": _einsum,
+}
+
+_SOFTMAX = frozenset({"softmax", "special_softmax"})
+
+
+# Steps that scores take --------------------------------------------------------------------------------------
+# Each gets what is known of `source`, one of the arguments, and returns what is known of `output`, or None.
+
+
+def _same(known: Any, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Any:
+    return known
+
+
+def _times(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Scores | None:
+    factor = _other(source, args, kwargs)
+    if (number := _number(factor)) is not None:
+        return scores.times(number)
+    return _row_factor(scores, factor, output)
+
+
+def _divided(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Scores | None:
+    if source is not args[0] or kwargs.get("rounding_mode"):
+        return None
+    divisor = _other(source, args, kwargs)
+    if (number := _number(divisor)) is not None:
+        return scores.times(1.0 / number)
+    return _row_factor(scores, 1.0 / divisor, output)
+
+
+def _row_factor(scores: Scores, factor: Tensor, output: Tensor) -> Scores | None:
+    """A factor for each head or each row, as of a learned temperature, goes into the queries."""
+    if not scores.is_plain or factor.size(-1) != 1 or output.shape != scores.shape:
+        return None
+    return dataclasses.replace(scores, query=scores.query * factor)
+
+
+def _plus(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: Tensor, sign: float = 1.0) -> Scores:
+    added = _other(source, args, kwargs)
+    if _number(added) is not None or added.size(-1) == 1 < output.size(-1):
+        return scores  # the softmax does not see what is added to all keys of a query
+    scores = _expanded(scores, output.shape)
+    return dataclasses.replace(scores, biases=(*scores.biases, (added, sign * kwargs.get("alpha", 1))))
+
+
+def _minus(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Scores | None:
+    return _plus(scores, source, args, kwargs, output, sign=-1.0) if source is args[0] else None
+
+
+def _tanh(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Scores | None:
+    return dataclasses.replace(scores, softcap=1.0) if scores.is_plain else None
+
+
+def _masked_fill(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Scores | None:
+    mask = args[1] if len(args) > 1 else kwargs["mask"]
+    return _forbidding(scores, mask, args[2] if len(args) > 2 else kwargs["value"], output)
+
+
+def _where(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Scores | None:
+    if args[0] is source:  # the method: scores.where(condition, other)
+        return _forbidding(scores, ~args[1], args[2], output)
+    condition, if_true, if_false = args
+    if source is if_true:
+        return _forbidding(scores, ~condition, if_false, output)
+    return _forbidding(scores, condition, if_true, output)
+
+
+def _forbidding(scores: Scores, where: Tensor, fill: Any, output: Tensor) -> Scores | None:
+    number = float(fill.max()) if isinstance(fill, Tensor) and fill.numel() else fill
+    if not isinstance(number, int | float) or number > LOW:
+        return None
+    scores = _expanded(scores, output.shape)
+    return dataclasses.replace(scores, forbidden=(*scores.forbidden, where))
+
+
+def _maximum(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Scores | None:
+    """The larger of the scores and a very low number: no step at all."""
+    floor = kwargs.get("min", args[1] if len(args) > 1 else kwargs.get("other"))
+    number = _number(floor)
+    unbounded = kwargs.get("max") is None and len(args) < 3
+    return scores if number is not None and number <= LOW and unbounded else None
+
+
+def _reshaped(known: Any, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Any:
+    """Another shape of the leading dimensions."""
+    if output.shape[-2:] != source.shape[-2:]:
+        return None
+    if isinstance(known, Weights):
+        return known
+    lead = output.shape[:-2]
+
+    def reshape(tensor: Tensor) -> Tensor:
+        tensor = tensor[(None,) * (len(source.shape) - tensor.dim())]
+        if all(size == 1 for size in tensor.shape[:-2]):
+            return tensor.reshape(*(1,) * len(lead), *tensor.shape[-2:])
+        return tensor.expand(*source.shape[:-2], *tensor.shape[-2:]).reshape(*lead, *tensor.shape[-2:])
+
+    return dataclasses.replace(
+        known,
+        query=reshape(known.query),
+        key=reshape(known.key),
+        shape=output.shape,
+        biases=tuple((reshape(bias), factor) for bias, factor in known.biases),
+        forbidden=tuple(reshape(mask) for mask in known.forbidden),
+        sinks=None if known.sinks is None else reshape(known.sinks),
+    )
+
+
+def _with_sinks(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Scores | None:
+    parts = args[0]
+    dim = args[1] if len(args) > 1 else kwargs.get("dim", 0)
+    if len(parts) != 2 or dim % output.dim() != output.dim() - 1 or parts[1].size(-1) != 1 or scores.sinks is not None:
+        return None
+    return dataclasses.replace(scores, sinks=parts[1], shape=output.shape)
+
+
+def _expanded(scores: Scores, shape: torch.Size) -> Scores:
+    """Scores that broadcasting gave more leading dimensions."""
+    if shape == scores.shape:
+        return scores
+    lead = shape[:-2]
+    query, key = scores.query, scores.key
+    return dataclasses.replace(
+        scores, query=query.expand(*lead, *query.shape[-2:]), key=key.expand(*lead, *key.shape[-2:]), shape=shape
+    )
+
+
+def _other(source: Tensor, args: tuple, kwargs: dict) -> Any:
+    """The operand of a two-sided operation that is not `source`."""
+    operands = [*args[:2], *([kwargs["other"]] if "other" in kwargs else [])]
+    return operands[1] if operands[0] is source else operands[0]
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, Tensor):
+        return float(value) if value.numel() == 1 else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+_SCORE_STEPS: dict[str, Callable] = {
+    **dict.fromkeys(("mul", "multiply"), _times),
+    **dict.fromkeys(("div", "divide", "true_divide"), _divided),
+    "add": _plus,
+    **dict.fromkeys(("sub", "subtract"), _minus),
+    "tanh": _tanh,
+    "masked_fill": _masked_fill,
+    "where": _where,
+    **dict.fromkeys(("max", "maximum", "clamp", "clamp_min"), _maximum),
+    **dict.fromkeys(("view", "reshape", "unsqueeze", "squeeze", "flatten", "unflatten", "view_as"), _reshaped),
+    "cat": _with_sinks,
+    **dict.fromkeys(("to", "float", "half", "bfloat16", "double", "type", "type_as"), _same),
+    **dict.fromkeys(("contiguous", "clone", "detach"), _same),
+}
+
+
+# Steps that weights take -------------------------------------------------------------------------------------
+
+
+def _dropped(weights: Weights, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Weights:
+    values = {**dict(zip(("input", "p", "training"), args, strict=False)), **kwargs}
+    probability = float(values.get("p", 0.5)) if values.get("training", True) else 0.0
+    # Applied twice, as some models do, what is left is left by both.
+    return dataclasses.replace(weights, dropout=1.0 - (1.0 - weights.dropout) * (1.0 - probability))
+
+
+def _without_sinks(weights: Weights, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Weights | None:
+    same_rows = output.shape[:-1] == source.shape[:-1]
+    return weights if same_rows and output.size(-1) == weights.num_keys else None
+
+
+def _zeroed(weights: Weights, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Weights | None:
+    """Masked weights set to 0, which they are."""
+    value = args[2] if len(args) > 2 else kwargs.get("value")
+    return weights if _number(value) == 0 else None
+
+
+_WEIGHT_STEPS: dict[str, Callable] = {
+    "dropout": _dropped,
+    "__getitem__": _without_sinks,
+    "masked_fill": _zeroed,
+    **dict.fromkeys(("view", "reshape", "unsqueeze", "squeeze", "flatten", "unflatten", "view_as"), _reshaped),
+    **dict.fromkeys(("to", "float", "half", "bfloat16", "double", "type", "type_as"), _same),
+    **dict.fromkeys(("contiguous", "clone", "detach", "nan_to_num"), _same),
+}

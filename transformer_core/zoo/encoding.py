@@ -1,14 +1,25 @@
 """Text into token ids, with a typed "[SEP]" or "</s>" read as text like any other."""
 
+import copy
+import json
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+from weakref import WeakKeyDictionary
 
+import tokenizers
 from transformers import PreTrainedTokenizerBase
+
+from transformer_core.zoo.interface import InputError
+
+_lock = threading.Lock()
+"""A tokenizer keeps in itself whether it reads special tokens, and models are shared between threads."""
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """A text or a pair of texts as the model reads it: one entry for each token, the model's special tokens included."""
+    """A text or a pair of texts as the model reads it: one entry for each token, special tokens included."""
 
     ids: tuple[int, ...]
     token_types: tuple[int, ...] | None
@@ -16,7 +27,7 @@ class Encoding:
     special: tuple[bool, ...]
     """Whether the tokenizer added the token ([CLS], </s>), or a typed special token was read as one."""
     sentences: tuple[Literal["A", "B"] | None, ...]
-    """Which text the token comes from; None for what the tokenizer added."""
+    """Which text the token comes from; None for what the tokenizer or a chat template added."""
 
 
 def encode_plain(
@@ -25,12 +36,134 @@ def encode_plain(
     """Token ids of a text, or of a pair, with the special tokens that the model expects around them.
 
     Nothing is cut and nothing is padded. A lone surrogate, which no tokenizer can read, is the caller's to refuse.
+    Several threads may call this for one tokenizer.
 
     Args:
         read_special_tokens: whether a typed "[SEP]", "</s>" or "<|endoftext|>" is that special token; otherwise it is
             ordinary text.
 
     Raises:
-        ValueError: a pair, for a tokenizer that joins none.
+        ValueError: a pair, for a tokenizer that puts nothing between two texts.
+        InputError: this tokenizer cannot read a typed special token as text.
     """
-    raise NotImplementedError
+    with _lock:
+        encode = _encode_fast if tokenizer.is_fast else _encode_slow
+        ids, token_types, sentences = encode(tokenizer, text, second_text, read_special_tokens)
+    if second_text and "A" in sentences and "B" in sentences:
+        end_of_first = len(sentences) - sentences[::-1].index("A")
+        if end_of_first == sentences.index("B"):
+            raise ValueError("This model's tokenizer puts nothing between two texts, so it cannot tell them apart.")
+    typed = _special_ids(tokenizer) if read_special_tokens else frozenset()
+    return Encoding(
+        ids=tuple(ids),
+        token_types=tuple(token_types) if "token_type_ids" in tokenizer.model_input_names else None,
+        special=tuple(sentence is None or token in typed for token, sentence in zip(ids, sentences, strict=True)),
+        sentences=tuple(sentences),
+    )
+
+
+def encode_chat(tokenizer: PreTrainedTokenizerBase, message: str, read_special_tokens: bool = False) -> Encoding:
+    """Token ids of a user's message in the model's chat template, up to where the model's answer begins.
+
+    The template's special tokens are read as such; those typed into the message only with `read_special_tokens`.
+    Which tokens are the message's own is not told: all `sentences` are None.
+
+    Raises:
+        ValueError: the tokenizer has no chat template, or one that does not work.
+    """
+    with _lock:
+        try:
+            ids = tokenizer.apply_chat_template(
+                [{"role": "user", "content": message}],
+                add_generation_prompt=True,
+                sanitize_control_tokens=not read_special_tokens,
+                return_dict=False,
+            )
+        except Exception as error:  # the template is a program of the checkpoint's own: it may raise anything
+            raise ValueError(f"This model's chat template cannot be used: {error}") from error
+    specials = _special_ids(tokenizer)
+    return Encoding(
+        ids=tuple(ids),
+        token_types=None,
+        special=tuple(token in specials for token in ids),
+        sentences=(None,) * len(ids),
+    )
+
+
+def _encode_fast(
+    tokenizer: PreTrainedTokenizerBase, text: str, second_text: str, read_special_tokens: bool
+) -> tuple[Sequence[int], Sequence[int], Sequence[str | None]]:
+    """Ids, token types and sentences."""
+    encoded = tokenizer(
+        text, second_text or None, split_special_tokens=not read_special_tokens, verbose=False
+    ).encodings[0]
+    if not read_special_tokens:
+        special = _special_ids(tokenizer)
+        if any(
+            token in special and sequence is not None
+            for token, sequence in zip(encoded.ids, encoded.sequence_ids, strict=True)
+        ):
+            encoded = _without_special_pieces(tokenizer).encode(text, second_text or None)
+    names = {None: None, 0: "A", 1: "B"}
+    return encoded.ids, encoded.type_ids, [names[sequence] for sequence in encoded.sequence_ids]
+
+
+def _encode_slow(
+    tokenizer: PreTrainedTokenizerBase, text: str, second_text: str, read_special_tokens: bool
+) -> tuple[Sequence[int], Sequence[int], Sequence[str | None]]:
+    """Ids, token types and sentences."""
+    options = {"split_special_tokens": not read_special_tokens, "verbose": False}
+    encoded = tokenizer(text, second_text or None, return_token_type_ids=True, **options)
+    # A slow tokenizer does not say which text a token comes from. It puts its special tokens around placeholders too.
+    lengths = [len(tokenizer(part, add_special_tokens=False, **options)["input_ids"]) for part in (text, second_text)]
+    first, second = [-1] * lengths[0], [-2] * lengths[1]
+    layout = tokenizer.build_inputs_with_special_tokens(first, second if second_text else None)
+    sentences = [{-1: "A", -2: "B"}.get(token) for token in layout]
+    if not read_special_tokens:
+        special = _special_ids(tokenizer)
+        for token, sentence in zip(encoded["input_ids"], sentences, strict=True):
+            if sentence is not None and token in special:
+                raise InputError(
+                    f"This model's tokenizer cannot read {tokenizer.convert_ids_to_tokens(token)!r} as plain text. "
+                    "Take it out, or have special tokens read as such."
+                )
+    return encoded["input_ids"], encoded["token_type_ids"], sentences
+
+
+_plain_backends: WeakKeyDictionary[PreTrainedTokenizerBase, tokenizers.Tokenizer] = WeakKeyDictionary()
+
+
+def _without_special_pieces(tokenizer: PreTrainedTokenizerBase) -> tokenizers.Tokenizer:
+    """A copy of a fast tokenizer whose vocabulary spells no special token.
+
+    `split_special_tokens` is not enough where the vocabulary itself has a piece "</s>", as a Unigram one does: the text
+    "</s>" would become that piece.
+    """
+    if tokenizer not in _plain_backends:
+        backend = copy.deepcopy(tokenizer.backend_tokenizer)
+        backend.encode_special_tokens = True
+        backend.no_truncation()
+        backend.no_padding()
+        state = json.loads(backend.model.__getstate__())
+        # A name that nobody types. Ids stay what they are.
+        renamed = {tokenizer.convert_ids_to_tokens(index): f"\ufdd0{index}" for index in _special_ids(tokenizer)}
+        vocabulary = state["vocab"]
+        if isinstance(vocabulary, dict):
+            state["vocab"] = {renamed.get(piece, piece): index for piece, index in vocabulary.items()}
+        else:
+            state["vocab"] = [[renamed.get(piece, piece), score] for piece, score in vocabulary]
+        model = type(backend.model)()
+        model.__setstate__(json.dumps(state).encode())
+        backend.model = model
+        _plain_backends[tokenizer] = backend
+    return _plain_backends[tokenizer]
+
+
+def _special_ids(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
+    """Special tokens of the vocabulary, except one that only stands for unknown words."""
+    ids = {index for index, token in tokenizer.added_tokens_decoder.items() if token.special}
+    ids.update(tokenizer.all_special_ids)
+    others = {getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "sep", "cls", "pad", "mask")}
+    if tokenizer.unk_token_id not in others:
+        ids.discard(tokenizer.unk_token_id)
+    return frozenset(ids)

@@ -22,7 +22,7 @@ def labels(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> tuple[str,
 
     A space is "▁" for every kind of tokenizer, a newline "⏎", a carriage return "␍", a tab "⇥". WordPiece's "##ing"
     stays as it is. Bytes that are no whole character are written like <0xE2>, a label of nothing but invisible
-    characters like [U+200B], and an id that the vocabulary lacks like [id 50300].
+    characters like [U+200B], and an id that the vocabulary lacks like [#50300].
     """
     added = {index: token.content for index, token in tokenizer.added_tokens_decoder.items()}
     if isinstance(tokenizer, CanineTokenizer):
@@ -33,7 +33,7 @@ def labels(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> tuple[str,
         try:
             text = added[index] if index in added else read(tokenizer.convert_ids_to_tokens(index))
         except (IndexError, KeyError, OverflowError, TypeError, ValueError):  # what tokenizers raise, or trip over
-            text = f"[id {index}]"
+            text = f"[#{index}]"
         texts.append(_visible(text))
     return tuple(texts)
 

@@ -137,3 +137,8 @@ class Inspection:
     """What the model expected, where it says so."""
     image: PatchImage | None = None
     """What a vision model looked at."""
+
+    def _repr_html_(self) -> str:
+        from transformer_core.inspection.notebook import to_html  # only a notebook draws it
+
+        return to_html(self)

@@ -1,6 +1,7 @@
 """Seeing the attention of any PyTorch model. Nothing in here knows a particular model."""
 
 from transformer_core.inspection.inspection import AttentionStack, Inspection, PatchImage, Prediction, Provenance
+from transformer_core.inspection.intervention import intervene
 from transformer_core.inspection.recording import NoAttentionError, record
 from transformer_core.inspection.trace import AttentionCall, Trace
 
@@ -13,5 +14,6 @@ __all__ = [
     "Prediction",
     "Provenance",
     "Trace",
+    "intervene",
     "record",
 ]

@@ -50,7 +50,7 @@ class AttentionMode(TorchFunctionMode):
         self._masks: list[Tensor] = []
         self._written_out = WrittenOutAttention()
 
-    def attended(self, name: str, call: Callable[[], AttentionCall], output: Tensor) -> Tensor | None:
+    def attended(self, name: str, call: Callable[[], AttentionCall], output: Tensor) -> dict[int, Tensor] | None:
         """The module called `name` has attended.
 
         Args:
@@ -59,7 +59,7 @@ class AttentionMode(TorchFunctionMode):
             output: what it computed, (batch, head, query, d_v).
 
         Returns:
-            What the model shall get instead of `output`; None to leave it as it is.
+            For heads, what the model shall get instead of their output; None to leave all as it is.
         """
         raise NotImplementedError
 
@@ -74,13 +74,13 @@ class AttentionMode(TorchFunctionMode):
         if (found := self._written_out.follow(func, args, kwargs, output)) is not None:
             name, module = self._caller(sys._getframe(1))
             if module is not None:
+                shape = _batch_and_heads(found, module)
+                canonical = found.output.reshape(*shape, *found.output.shape[-2:])
                 with torch.no_grad():
-                    shape = _batch_and_heads(found, module)
-                    canonical = found.output.detach().reshape(*shape, *found.output.shape[-2:])
                     call = functools.partial(self._written_out_call, name, module, found, shape)
-                    changed = self.attended(name, call, canonical)
-                if changed is not None:
-                    return found.restore(changed.reshape(found.output.shape))
+                    changes = self.attended(name, call, canonical.detach())
+                if changes:
+                    return _changed(canonical, changes, lambda it: found.restore(it.reshape(found.output.shape)))
         return output
 
     def _caller(self, frame: types.FrameType | None) -> tuple[str, nn.Module | None]:
@@ -123,9 +123,11 @@ class AttentionMode(TorchFunctionMode):
             seen = _KernelCall(query, key, value, attn_mask, dropout_p, is_causal, scale, output, logsumexp)
             if _is_packed(frame, query):
                 seen = seen.unpacked()
-            canonical = _four_dimensional(seen.output.detach())
-            changed = self.attended(name, functools.partial(self._fused_call, name, module, seen), canonical)
-        return output if changed is None else changed.reshape(output.shape)
+            call = functools.partial(self._fused_call, name, module, seen)
+            changes = self.attended(name, call, _four_dimensional(seen.output.detach()))
+        if not changes:
+            return output
+        return _changed(_four_dimensional(seen.output), changes, lambda it: it.reshape(output.shape))
 
     def _fused_call(self, name: str, module: nn.Module, seen: "_KernelCall") -> AttentionCall:
         query, mask = seen.query, seen.mask
@@ -207,6 +209,16 @@ class AttentionMode(TorchFunctionMode):
 
 CHANGED_HEADS = "_headlight_changed_heads"
 """Attribute of an output that an intervention changed: the heads."""
+
+
+def _changed(output: Tensor, changes: dict[int, Tensor], restore: Callable[[Tensor], Tensor]) -> Tensor:
+    """The output of an attention call, (batch, head, query, d_v), with some heads replaced, in the shape of the model."""
+    output = output.clone()
+    for head, wanted in changes.items():
+        output[:, head] = wanted.to(output.dtype)
+    output = restore(output)
+    setattr(output, CHANGED_HEADS, frozenset(changes))
+    return output
 
 
 def _seeing_through(function: Any) -> Any:

@@ -70,7 +70,9 @@ class AttentionCall(ABC):
         """Number of key tokens: columns of the weights."""
 
     @abstractmethod
-    def _weights(self, heads: slice, rows: Int[Tensor, " query"]) -> Float[Tensor, "batch head query key"]:
+    def _weights(
+        self, heads: slice, rows: Int[Tensor, " query"], temperature: float
+    ) -> Float[Tensor, "batch head query key"]:
         """The weights of neighbouring heads, in the precision that they were computed in."""
 
     @abstractmethod
@@ -79,7 +81,10 @@ class AttentionCall(ABC):
 
     @torch.no_grad()
     def weights(
-        self, head: int | None = None, rows: slice | Sequence[int] | Tensor | None = None
+        self,
+        head: int | None = None,
+        rows: slice | Sequence[int] | Tensor | None = None,
+        temperature: float = 1.0,
     ) -> Float[Tensor, "batch query key"] | Float[Tensor, "batch head query key"]:
         """The attention weights, in float32, before dropout. Rows are queries, columns are keys; a row sums to 1.
 
@@ -89,6 +94,7 @@ class AttentionCall(ABC):
         Args:
             head: one head, which makes the result (batch, query, key); None for all of them.
             rows: the query positions wanted; None for all of them.
+            temperature: what the scores are divided by before the softmax; 1 is what the model did.
 
         Raises:
             IndexError: a head or a row that this call does not have.
@@ -96,10 +102,10 @@ class AttentionCall(ABC):
         positions = self._positions(rows)
         if head is not None:
             self._check_head(head)
-            return self._weights(slice(head, head + 1), positions)[:, 0].float()
+            return self._weights(slice(head, head + 1), positions, temperature)[:, 0].float()
         if self.batch_size * self.num_heads * len(positions) * self.num_keys <= AT_ONCE:
-            return self._weights(slice(None), positions).float()
-        return torch.stack([self.weights(each, positions) for each in range(self.num_heads)], dim=1)
+            return self._weights(slice(None), positions, temperature).float()
+        return torch.stack([self.weights(each, positions, temperature) for each in range(self.num_heads)], dim=1)
 
     @torch.no_grad()
     def output(self, head: int, rows: slice | Sequence[int] | Tensor | None = None) -> Float[Tensor, "batch query d_v"]:
@@ -109,9 +115,12 @@ class AttentionCall(ABC):
             IndexError: a head or a row that this call does not have.
         """
         weights = self.weights(head, rows)
-        value = self.value[:, head // (self.num_heads // self.value.size(1))].float()
-        with torch.autocast(value.device.type, enabled=False):
-            return weights @ value
+        with torch.autocast(weights.device.type, enabled=False):
+            return weights @ self.head_value(head)
+
+    def head_value(self, head: int) -> Float[Tensor, "#batch key d_v"]:
+        """The values that the head reads, in float32."""
+        return self.value[:, head // (self.num_heads // self.value.size(1))].float()
 
     @torch.no_grad()
     def certificate(self) -> float | None:
@@ -201,13 +210,15 @@ class ScoredAttention(AttentionCall):
     def num_keys(self) -> int:
         return self.key.size(2)
 
-    def _weights(self, heads: slice, rows: Int[Tensor, " query"]) -> Float[Tensor, "batch head query key"]:
+    def _weights(
+        self, heads: slice, rows: Int[Tensor, " query"], temperature: float
+    ) -> Float[Tensor, "batch head query key"]:
         scores = self.scores(heads, rows)
         # The softmax of a row of -inf is 0 / 0. A NaN that comes from the model itself stays visible.
         attends_to_nothing = (scores == -torch.inf).all(dim=-1, keepdim=True)
         if self.sinks is not None:
             scores = torch.cat([scores, self._sink_scores(heads).expand(*scores.shape[:3], 1)], dim=-1)
-        weights = torch.softmax(scores, dim=-1)[..., : self.num_keys]
+        weights = torch.softmax(scores / temperature, dim=-1)[..., : self.num_keys]
         return weights.masked_fill(attends_to_nothing, 0.0)
 
     @torch.no_grad()
@@ -300,8 +311,12 @@ class StoredAttention(AttentionCall):
     def num_keys(self) -> int:
         return self.stored_weights.size(3)
 
-    def _weights(self, heads: slice, rows: Int[Tensor, " query"]) -> Float[Tensor, "batch head query key"]:
-        return self.stored_weights[:, heads][:, :, rows]
+    def _weights(
+        self, heads: slice, rows: Int[Tensor, " query"], temperature: float
+    ) -> Float[Tensor, "batch head query key"]:
+        weights = self.stored_weights[:, heads][:, :, rows]
+        # The logarithm of a weight is its score, up to a number that is the same for the whole row.
+        return weights if temperature == 1 else torch.softmax(weights.float().log() / temperature, dim=-1)
 
     def tile(self, head: int, rows: slice, columns: slice) -> Float[Tensor, "batch query key"]:
         """A part of one head's weights, as in `weights`.

@@ -1,15 +1,22 @@
 """python -m transformer_core, as it is typed."""
 
 import io
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from PIL import Image
 
-from transformer_core.__main__ import main
+from tests.inspection import examples
+from transformer_core import zoo
+from transformer_core.__main__ import NEEDED_ABILITIES, main
 from transformer_core.training.data import SplitRecord, fingerprint, read_pairs
+from transformer_core.zoo import InspectionOptions, StackShape, bundled
 
 ROOT = Path(__file__).parents[1]
 
@@ -100,5 +107,176 @@ def test_the_help_lists_the_commands():
     result = subprocess.run(
         [sys.executable, "-m", "transformer_core", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    for command in ("train", "translate", "evaluate"):
+    for command in ("train", "translate", "evaluate", "inspect"):
         assert command in result.stdout
+
+
+def inspect(capsys, *arguments: str) -> dict[str, str]:
+    """The lines that `inspect` prints, by their names."""
+    assert main(["inspect", *arguments]) == 0
+    output = capsys.readouterr()
+    assert output.err == ""
+    return {name: value.strip() for name, value in (line.split(":", 1) for line in output.out.splitlines())}
+
+
+def refused(capsys, *arguments: str) -> str:
+    """The one line that says why `inspect` did nothing."""
+    assert main(["inspect", *arguments]) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("error: ") and output.err.count("\n") == 1
+    return output.err
+
+
+@pytest.fixture
+def pretrained(tiny_translator_folder, monkeypatch):
+    """The folder of bundled models holds the tiny translator alone."""
+    monkeypatch.setattr(bundled, "PRETRAINED", tiny_translator_folder.parent)
+
+
+TINY = ["--model", "tiny-en-de", "--device", "cpu"]
+
+
+def test_inspect_prints_what_was_loaded_seen_and_checked(capsys, pretrained):
+    lines = inspect(capsys, *TINY, "--text", "The cat sleeps.")
+    model = zoo.load("tiny-en-de", "cpu")
+    assert lines["architecture"] == f"Transformer (text-to-text), {model.num_parameters:,} parameters"
+    assert lines["encoder stack"] == lines["decoder stack"] == lines["cross stack"] == "2 layers x 4 heads"
+    assert lines["model"].startswith(f"tiny-en-de (weights {model.weights_hash}, float32 on cpu, PyTorch ")
+    assert (lines["text"], lines["answer"]) == ("The cat sleeps.", "Die Katze schl\u00e4ft.")
+    assert float(lines["exactness"].split(" by at most ")[1].split()[0]) < 2e-6
+    assert float(lines["row sums"].split(" by at most ")[1]) < 1e-6
+    assert "written to" not in lines
+
+
+def test_inspect_writes_the_same_attention_as_the_app_shows(capsys, pretrained, tmp_path):
+    path = tmp_path / "seen.npz"
+    lines = inspect(capsys, *TINY, "--text", "I see the dog.", "--out", str(path))
+    assert lines["written to"] == f"{path} ({path.stat().st_size:,} bytes)"
+    # The app's own request: `viz_app.app_pages.attention` sets these two from their fields, which begin with them.
+    expected = zoo.load("tiny-en-de", "cpu").inspect("I see the dog.", InspectionOptions(4, 0.6))
+    with np.load(path, allow_pickle=False) as file:
+        for name, stack in expected.stacks.items():
+            for layer in range(len(stack)):
+                np.testing.assert_allclose(file[f"{name}.{layer}"], stack.weights(layer).numpy(), rtol=1e-5)
+    for suffix in ("json", "csv"):
+        inspect(capsys, *TINY, "--text", "I see the dog.", "--out", str(path.with_suffix(f".{suffix}")))
+    assert json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["answer"] == "Ich sehe den Hund."
+    assert pd.read_csv(path.with_suffix(".csv"))["layer"].max() == 1
+
+
+@pytest.mark.parametrize("content", [b"The cat sleeps.", b"The cat sleeps.\n", b"The cat sleeps.\r\n"])
+def test_inspect_reads_standard_input(capsys, monkeypatch, pretrained, content):
+    monkeypatch.setattr(sys, "stdin", Stream(content))
+    assert inspect(capsys, *TINY, "--text", "-")["text"] == "The cat sleeps."
+
+
+def test_inspect_refuses_standard_input_that_is_not_utf8(capsys, monkeypatch, pretrained):
+    monkeypatch.setattr(sys, "stdin", Stream(b"The d\xf6g"))
+    assert "standard input is not UTF-8: byte 6 cannot be read" in refused(capsys, *TINY, "--text", "-")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--text", ""], "There is no text yet"),
+        (["--text", "\udcff"], "only half of a character"),
+        (["--text", "a", "--beam-size", "17"], "beam size is 17; it has to be a whole number from 1 to 16"),
+        (["--text", "a", "--length-penalty", "nan"], "length penalty is nan"),
+        (["--text", "a", "--device", "tpu"], "unknown device 'tpu'"),
+        (["--text", "a", "--out", "seen.txt"], "the suffix has to be .npz, .json or .csv, not .txt"),
+        (["--text", "a", "--out", "nowhere/seen.npz"], "there is no folder nowhere"),
+        (["--text", "a", "--masked", "0"], "tiny-en-de (Transformer) has no use for --masked"),
+        (["--text", "a", "--second-text", ""], "has no use for --second-text"),
+        (["--text", "a", "--new-tokens", "0"], "has no use for --new-tokens"),
+        (["--text", "a", "--chat"], "has no use for --chat, because it lacks the ability 'chat'"),
+        (["--text", "a", "--read-special-tokens"], "Its abilities: beam search."),
+        (["--image", "docs/attention.png"], "reads texts: use --text instead of --image"),
+        (["--image", "README.md"], "README.md is no image"),
+        (["--image", "nowhere.png"], "the image nowhere.png cannot be read: No such file or directory"),
+    ],
+)
+def test_inspect_refuses_what_it_cannot_do(capsys, monkeypatch, pretrained, arguments, message):
+    monkeypatch.chdir(ROOT)
+    assert message in refused(capsys, *TINY, *arguments)
+
+
+def test_inspect_checks_where_to_write_before_it_loads_a_model(capsys):
+    assert "the suffix has to be" in refused(capsys, "--model", "no-such", "--text", "a", "--out", "seen.txt")
+
+
+class Model:
+    """A model that keeps what it was asked for."""
+
+    architecture, family, num_parameters = "AnyModel", "masked", 1234
+    stacks = (StackShape("self", (2, 3)),)
+    notes = ("One of 3 layers left no record.", "A note.")
+
+    def __init__(self, abilities: set[str]) -> None:
+        self.abilities = frozenset(abilities)
+        self.asked: list = []
+
+    def load(self, name, device, dtype):
+        self.name = name
+        self.loaded = name, device, dtype
+        return self
+
+    def tokens(self, text):
+        return tuple(text.split())
+
+    def inspect(self, content, options):
+        self.asked.append((content, options))
+        return examples.pair()
+
+
+def test_every_option_reaches_the_model(capsys, monkeypatch):
+    model = Model(set(NEEDED_ABILITIES.values()))
+    monkeypatch.setattr(zoo, "load", model.load)
+    inspect(capsys, "--model", "owner/name", "--text", "a b c")
+    assert model.loaded == ("owner/name", "auto", "auto")
+    options = ["--second-text", "d", "--beam-size", "2", "--length-penalty", "0.5", "--new-tokens", "7", "--chat"]
+    options += ["--masked", "0", "2", "--read-special-tokens", "--device", "cpu", "--dtype", "bfloat16"]
+    lines = inspect(capsys, "--model", "owner/name", "--text", "a b c", *options)
+    assert model.loaded == ("owner/name", "cpu", "bfloat16")
+    assert model.asked == [
+        ("a b c", InspectionOptions()),
+        ("a b c", InspectionOptions(2, 0.5, 7, chat=True, masked=(0, 2), second_text="d", read_special_tokens=True)),
+    ]
+    assert lines["self stack"] == "2 layers x 2 to 3 heads"
+    assert lines["second text"] == "cd"
+    assert lines["class"] == "\u201cyes\u201d 0.750, \u201c<no>\u201d 0.250"
+
+
+def test_notes_of_the_model_and_of_the_result_are_printed_once(capsys, monkeypatch):
+    monkeypatch.setattr(zoo, "load", Model(set()).load)
+    assert main(["inspect", "--model", "m", "--text", "a"]) == 0
+    output = capsys.readouterr().out
+    assert output.count("One of 3 layers left no record.") == output.count("A note.") == 1
+
+
+@pytest.mark.parametrize("number", ["-1", "3"])
+def test_a_token_to_mask_that_does_not_exist(capsys, monkeypatch, number):
+    monkeypatch.setattr(zoo, "load", Model({"mask"}).load)
+    message = refused(capsys, "--model", "m", "--text", "a b c", "--masked", "0", number)
+    assert f"there is no token {number} to mask; counted from 0, there are: 0 a, 1 b, 2 c" in message
+
+
+def test_inspect_hands_an_image_to_a_model_that_reads_images(capsys, monkeypatch, tmp_path):
+    path = tmp_path / "red.png"
+    Image.new("RGB", (3, 2), "red").save(path)
+    model = Model({"image"})
+    monkeypatch.setattr(zoo, "load", model.load)
+    inspect(capsys, "--model", "m", "--image", str(path))
+    ((image, _),) = model.asked
+    assert (image.size, image.getpixel((0, 0))) == ((3, 2), (255, 0, 0))
+    assert "reads images: use --image instead of --text" in refused(capsys, "--model", "m", "--text", "a")
+
+
+def test_what_a_terminal_cannot_show_is_written_as_its_code(monkeypatch, pretrained):
+    raw = io.BytesIO()
+    output = io.TextIOWrapper(raw, encoding="ascii", write_through=True)
+    monkeypatch.setattr(sys, "stdout", output)
+    assert main(["inspect", *TINY, "--text", "The cat sleeps.\x1b[2J\u202e"]) == 0
+    printed = raw.getvalue().decode("ascii")
+    assert "Die Katze schl\\xe4ft" in printed
+    assert "The cat sleeps.\\x1b[2J\\u202e" in printed

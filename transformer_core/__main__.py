@@ -1,4 +1,4 @@
-"""python -m transformer_core {train, translate, evaluate}"""
+"""python -m transformer_core {train, translate, evaluate, inspect}"""
 
 import argparse
 import dataclasses
@@ -6,7 +6,12 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Literal, get_args, get_origin
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from transformer_core.zoo import InspectableModel, StackShape
 
 STOPPED = 130
 """Exit status of a command that Ctrl-C ended, as shells have it."""
@@ -20,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
         _add_train(commands)
         _add_translate(commands)
         _add_evaluate(commands)
+        _add_inspect(commands)
         options = parser.parse_args(arguments)
         return options.run(options)
     except (ValueError, OSError) as error:
@@ -119,6 +125,133 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     test = list(encode_pairs(split.test, translator.tokenizer, translator.max_source_tokens))
     print(bleu(translator, test, arguments.beam_size, arguments.length_penalty))
     return 0
+
+
+NEEDED_ABILITIES = {
+    "beam_size": "beam search",
+    "length_penalty": "beam search",
+    "new_tokens": "continue",
+    "chat": "chat",
+    "masked": "mask",
+    "second_text": "second text",
+    "read_special_tokens": "special tokens",
+}
+"""The ability (`transformer_core.zoo.Ability`) without which a model would ignore an option of `inspect`."""
+
+
+def _add_inspect(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser("inspect", help="the attention of all heads of any model for a text, as a file")
+    parser.add_argument("--model", required=True, help="a bundled model's name, a folder, or a hub name (owner/name)")
+    content = parser.add_mutually_exclusive_group(required=True)
+    content.add_argument("--text", help="the text; - reads standard input")
+    content.add_argument("--image", type=Path, help="an image file, for models that read images")
+    parser.add_argument("--out", type=Path, help="file to write: .npz, .json or .csv (default: only print)")
+    parser.add_argument("--device", default="auto", help="auto, cuda, mps or cpu (default: auto)")
+    parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16 or float16 (default: auto)")
+    parser.add_argument("--second-text", help="the other sentence of a pair")
+    parser.add_argument("--beam-size", type=int, help="1 is greedy search (default: 4)")
+    parser.add_argument("--length-penalty", type=float, help="the paper's alpha (default: 0.6)")
+    parser.add_argument("--new-tokens", type=int, help="tokens that a causal model writes on (default: 0)")
+    parser.add_argument("--chat", action="store_true", default=None, help="put the text into the chat template")
+    parser.add_argument("--masked", type=int, nargs="+", help="tokens of the text to mask, counted from 0")
+    parser.add_argument(
+        "--read-special-tokens",
+        action="store_true",
+        default=None,
+        help='read a typed "[MASK]" or "</s>" as that special token, not as text',
+    )
+    parser.set_defaults(run=_inspect)
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    from transformer_core import zoo
+    from transformer_core.inspection import export
+    from transformer_core.inspection.summary import one_line, summary
+
+    if arguments.out is not None:
+        export.check_path(arguments.out)
+    given = {name: getattr(arguments, name) for name in NEEDED_ABILITIES if getattr(arguments, name) is not None}
+    options = zoo.InspectionOptions(**given | ({"masked": tuple(given["masked"])} if "masked" in given else {}))
+    content = _image(arguments.image) if arguments.image else _text(arguments.text)
+    model = zoo.load(arguments.model, arguments.device, arguments.dtype)
+    _refuse_what_counts_for_nothing(model, given, content)
+    inspection = model.inspect(content, options)
+    lines = [
+        ("architecture", f"{model.architecture} ({model.family}), {model.num_parameters:,} parameters"),
+        *((f"{stack.name} stack", _layers_and_heads(stack)) for stack in model.stacks),
+        *summary(inspection),
+        *(("note", note) for note in model.notes if note not in inspection.notes),
+    ]
+    if arguments.out is not None:
+        export.save(inspection, arguments.out)
+        lines.append(("written to", f"{arguments.out} ({arguments.out.stat().st_size:,} bytes)"))
+    for name, value in lines:
+        _print(one_line(f"{name + ':':<15}{value}"))
+    return 0
+
+
+def _text(text: str) -> str:
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode().removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"standard input is not UTF-8: byte {error.start + 1:,} cannot be read") from error
+
+
+def _image(path: Path) -> "Image.Image":
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        image = Image.open(path)
+        image.load()
+    except UnidentifiedImageError as error:
+        raise ValueError(f"{path} is no image, or of a kind that cannot be read: use PNG or JPEG") from error
+    except Image.DecompressionBombError as error:
+        raise ValueError(f"{path} is too large an image: make it smaller") from error
+    except OSError as error:
+        raise OSError(f"the image {path} cannot be read: {error.strerror or error}") from error
+    return image
+
+
+def _refuse_what_counts_for_nothing(
+    model: "InspectableModel", given: dict[str, object], content: "str | Image.Image"
+) -> None:
+    """Options and inputs that this model would ignore, or that are not there.
+
+    Raises:
+        InputError: there is one.
+    """
+    from transformer_core.zoo import InputError
+
+    wants, has = ("--image", "--text") if "image" in model.abilities else ("--text", "--image")
+    if isinstance(content, str) == ("image" in model.abilities):
+        raise InputError(f"{model.name} ({model.architecture}) reads {wants[2:]}s: use {wants} instead of {has}")
+    for name in given:
+        if NEEDED_ABILITIES[name] not in model.abilities:
+            abilities = ", ".join(sorted(model.abilities)) or "none"
+            raise InputError(
+                f"{model.name} ({model.architecture}) has no use for --{name.replace('_', '-')}, because it lacks the "
+                f"ability {NEEDED_ABILITIES[name]!r}. Its abilities: {abilities}."
+            )
+    if "masked" in given:
+        tokens = model.tokens(content)
+        for number in given["masked"]:
+            if not 0 <= number < len(tokens):
+                there_are = ", ".join(f"{place} {token}" for place, token in enumerate(tokens))
+                raise InputError(f"there is no token {number} to mask; counted from 0, there are: {there_are}")
+
+
+def _layers_and_heads(stack: "StackShape") -> str:
+    fewest, most = min(stack.heads), max(stack.heads)
+    heads = f"{most}" if fewest == most else f"{fewest} to {most}"
+    return f"{len(stack.heads)} layers x {heads} heads"
+
+
+def _print(line: str) -> None:
+    """Print a line on any terminal: letters that its encoding lacks are written as their code."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(line.encode(encoding, "backslashreplace").decode(encoding))
 
 
 if __name__ == "__main__":

@@ -211,7 +211,7 @@ def test_text_that_utf8_cannot_hold_is_escaped(tmp_path):
 
 @pytest.mark.parametrize("name", ["seen.txt", "seen", "seen.npz.gz", ".npz"])
 def test_an_unknown_suffix_is_refused(tmp_path, name):
-    with pytest.raises(ValueError, match=r"the suffix has to be \.npz, \.json, \.csv"):
+    with pytest.raises(ValueError, match=r"the suffix has to be \.npz, \.json or \.csv"):
         export.save(examples.pair(), tmp_path / name)
     assert os.listdir(tmp_path) == []
 

@@ -95,7 +95,7 @@ def test_it_says_what_was_seen_by_what_and_how_exactly():
         "differ from 1 by at most 2.5e-07",
         "square root scale (cividis)",
         "a row is a token that reads (query), a column a token that is read from (key)",
-        "self: rows are the 4 tokens of German, columns the 4 of English",
+        "self: rows are 4 tokens (German), columns 4 (English).",
         "count from 0",
     ):
         assert words in page.text

@@ -85,7 +85,7 @@ def check_path(path: Path) -> None:
     """
     if path.suffix.lower() not in _WRITERS:
         found = f"not {path.suffix}" if path.suffix else "and this name has none"
-        raise ValueError(f"{path} cannot be written: the suffix has to be {', '.join(_WRITERS)}; {found}")
+        raise ValueError(f"{path} cannot be written: the suffix has to be .npz, .json or .csv, {found}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written: there is no folder {path.parent}")
     if path.is_dir():

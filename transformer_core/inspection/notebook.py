@@ -109,11 +109,11 @@ def _stack(stack: AttentionStack, cells: int) -> str:
 
 
 def _axes(stack: AttentionStack) -> str:
+    queries, keys = (f"{len(tokens):,}" for tokens in (stack.query_tokens, stack.key_tokens))
     query_label, key_label = (html.escape(one_line(label)) for label in (stack.query_label, stack.key_label))
-    return (
-        f"rows are the {len(stack.query_tokens):,} tokens of <bdi>{query_label}</bdi>, columns the "
-        f"{len(stack.key_tokens):,} of <bdi>{key_label}</bdi>."
-    )
+    if (stack.query_tokens, query_label) == (stack.key_tokens, key_label):
+        return f"rows and columns are the same {queries} tokens (<bdi>{query_label}</bdi>)."
+    return f"rows are {queries} tokens (<bdi>{query_label}</bdi>), columns {keys} (<bdi>{key_label}</bdi>)."
 
 
 def _block_note(num_queries: int, num_keys: int, cells: int) -> str:

@@ -13,7 +13,7 @@ from transformer_core.model import TransformerConfig
 from transformer_core.text.generation import longest_target
 from transformer_core.text.translator import Translator
 from transformer_core.zoo.device_memory import device_memory
-from transformer_core.zoo.input_checks import check_length, check_text
+from transformer_core.zoo.input_checks import check_length, check_text, check_tokens
 from transformer_core.zoo.interface import InputError, InspectionOptions, StackShape
 
 PRETRAINED = Path(__file__).resolve().parents[2] / "pretrained"
@@ -163,6 +163,7 @@ class InspectableTranslator:
         """The text's token ids, or an InputError that says what is wrong with it."""
         check_text(text)
         source = self.translator.source_ids(text)
+        check_tokens(len(source) - 1)
         check_length(text, len(source) - 1, self.max_tokens)
         return source
 

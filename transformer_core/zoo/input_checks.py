@@ -3,39 +3,52 @@
 from transformer_core.zoo.interface import InputError
 
 
-def check_text(text: str) -> None:
+def check_text(text: str, what: str = "text") -> None:
     """Refuse a text that no model can read.
 
     Raises:
         InputError: the text is blank, or holds half a character.
     """
     if not text.strip():
-        raise InputError("There is no text yet. Type a sentence, or choose an example.")
+        raise InputError(f"There is no {what} yet. Type a sentence, or choose an example.")
     for position, character in enumerate(text, start=1):
         if "\ud800" <= character <= "\udfff":
             raise InputError(
-                f"Character {position:,} of the text is only half of a character (a lone surrogate, "
+                f"Character {position:,} of the {what} is only half of a character (a lone surrogate, "
                 f"U+{ord(character):04X}), which no model can read. Delete it or type it again."
             )
 
 
-def check_length(text: str, length: int, max_tokens: int | None) -> None:
-    """Refuse a text that is too short or too long.
+def check_tokens(length: int, what: str = "text") -> None:
+    """Refuse a text of which the model reads nothing.
+
+    Args:
+        length: the text's tokens, special ones aside.
+
+    Raises:
+        InputError: there are none.
+    """
+    if length == 0:
+        raise InputError(
+            f"The {what} holds only invisible characters, of which this model reads none. Type a sentence."
+        )
+
+
+def check_length(text: str, length: int, max_tokens: int | None, what: str = "This text is") -> None:
+    """Refuse a text that is too long.
 
     Args:
         length: the text's tokens, special ones aside.
         max_tokens: the most that the model reads; None if there is no limit.
 
     Raises:
-        InputError: the text has no tokens, or too many. The message says how much to cut.
+        InputError: the text has too many tokens. The message says how much to cut.
     """
-    if length == 0:
-        raise InputError("The text holds only invisible characters, of which this model reads none. Type a sentence.")
     if max_tokens is not None and length > max_tokens:
         excess = length - max_tokens
         tokens = "1 token" if excess == 1 else f"{excess:,} tokens"
         characters = -(-len(text) * excess // length)
         raise InputError(
-            f"This text is {length:,} tokens long; this model reads at most {max_tokens:,}. "
+            f"{what} {length:,} tokens long; this model reads at most {max_tokens:,}. "
             f"Shorten it by {tokens}, which is about {characters:,} of its {len(text):,} characters."
         )

@@ -230,6 +230,8 @@ def _einsum(args: tuple, kwargs: dict, output: Tensor) -> _Product | None:
         return None
     lead = "".join(label for label in left_labels if label in shared - inner)
     (i,), (r,), (c,) = inner, rows, columns
+    if out.index(c) < out.index(r):  # the second operand has the rows
+        return _einsum((f"{right_labels},{left_labels}->{out}", second, first), {}, output)
     order = [out.index(label) for label in (*lead, r, c)]
     back = [order.index(dimension) for dimension in range(len(order))]
     return _Product(

@@ -1,0 +1,443 @@
+"""Attention that a model writes out itself: read back to queries, keys, scale, bias, mask, softcap and sinks."""
+
+import gc
+import math
+import weakref
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from transformer_core.inspection import NoAttentionError, record
+from transformer_core.inspection.trace import ScoredAttention, StoredAttention
+
+B, H, N, M, D = 2, 3, 5, 6, 4
+LOWEST = torch.finfo(torch.float32).min
+
+
+def tensors(seed: int = 0, keys: int = M):
+    generator = torch.Generator().manual_seed(seed)
+    query = torch.randn(B, H, N, D, generator=generator) * 2
+    key = torch.randn(B, H, keys, D, generator=generator) * 2
+    value = torch.randn(B, H, keys, D, generator=generator)
+    return query, key, value
+
+
+class Written(nn.Module):
+    """A module whose attention is the function that it is made of."""
+
+    def __init__(self, attend, **attributes):
+        super().__init__()
+        self.attend = attend
+        for name, number in attributes.items():
+            setattr(self, name, number)
+
+    def forward(self, *tensors):
+        return self.attend(*tensors)
+
+
+def one_call(attend, *inputs, **attributes):
+    """The record of the only attention call, having checked that recording changes no bit of the output."""
+    model = Written(attend, **attributes)
+    unrecorded = model(*(each.clone() for each in inputs))
+    with record(model) as trace:
+        recorded = model(*(each.clone() for each in inputs))
+    assert torch.equal(recorded, unrecorded)
+    (call,) = trace
+    assert call.route == "written out"
+    assert call.certificate() < 1e-6
+    return call
+
+
+def assert_weights(call, expected: torch.Tensor) -> None:
+    torch.testing.assert_close(call.weights(), expected.float(), atol=1e-6, rtol=1e-5)
+
+
+def softmax64(scores: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(scores.double(), dim=-1)
+
+
+SCALES = {
+    "scores / c": lambda q, k: (q @ k.transpose(-2, -1)) / 2.0,
+    "scores * c": lambda q, k: (q @ k.transpose(-2, -1)) * 0.5,
+    "c * scores": lambda q, k: 0.5 * (q @ k.mT),
+    "query * c": lambda q, k: (q * 0.5) @ k.mT,
+    "key * c": lambda q, k: q @ (k * 0.5).mT,
+    "a tensor": lambda q, k: torch.matmul(q, k.mT) / torch.tensor(2.0),
+    "in place": lambda q, k: torch.matmul(q, k.mT).mul_(0.5),
+    "divided in place": lambda q, k: torch.matmul(q, k.mT).div_(2),
+    "einsum": lambda q, k: torch.einsum("bhid,bhjd->bhij", q, k) * 0.5,
+    "einsum of others": lambda q, k: torch.einsum("... i d, ... j d -> ... i j", q, k) * 0.5,
+    "einsum, swapped": lambda q, k: torch.einsum("bjhd,bihd->bhij", k.transpose(1, 2), q.transpose(1, 2)) * 0.5,
+    "bmm": lambda q, k: torch.bmm(q.flatten(0, 1), k.flatten(0, 1).mT).view(B, H, N, M) / 2,
+    "baddbmm": lambda q, k: torch.baddbmm(
+        torch.empty(1, 1, 1).expand(B * H, N, M), q.flatten(0, 1), k.flatten(0, 1).mT, beta=0, alpha=0.5
+    ).view(B, H, N, M),
+    "twice": lambda q, k: (q @ k.mT) / 4 * 2,
+    "clamped": lambda q, k: torch.max(q @ k.mT * 0.5, torch.tensor(LOWEST)),
+    "in double precision": lambda q, k: (q @ k.mT).double() * 0.5,
+    "with a shift that the softmax does not see": lambda q, k: (q @ k.mT) * 0.5 - (q @ k.mT).amax(-1, keepdim=True),
+}
+
+
+@pytest.mark.parametrize("scores", SCALES.values(), ids=SCALES)
+def test_the_product_and_its_scale(scores):
+    query, key, value = tensors()
+    call = one_call(lambda q, k, v: torch.softmax(scores(q, k), dim=-1).to(v.dtype) @ v, query, key, value)
+    assert isinstance(call, ScoredAttention)
+    assert_weights(call, softmax64(0.5 * query.double() @ key.double().mT))
+    torch.testing.assert_close(call.scale * call.query @ call.key.mT, 0.5 * query @ key.mT)
+
+
+SOFTMAXES = {
+    "functional": lambda s: F.softmax(s, dim=-1),
+    "functional, position": lambda s: F.softmax(s, 3),
+    "in float32": lambda s: F.softmax(s, dim=-1, dtype=torch.float32).to(torch.float32),
+    "torch": lambda s: torch.softmax(s, -1),
+    "method": lambda s: s.softmax(dim=-1),
+    "module": nn.Softmax(dim=-1),
+    "then dropout that is off": lambda s: F.dropout(F.softmax(s, dim=-1), p=0.5, training=False),
+    "then zeros where masked": lambda s: F.softmax(s, dim=-1).masked_fill(torch.zeros(N, M, dtype=torch.bool), 0.0),
+    "then another shape": lambda s: F.softmax(s, dim=-1).view(B * H, N, M).view(B, H, N, M),
+}
+
+
+@pytest.mark.parametrize("softmax", SOFTMAXES.values(), ids=SOFTMAXES)
+def test_the_softmax(softmax):
+    query, key, value = tensors()
+    call = one_call(lambda q, k, v: softmax(q @ k.mT) @ v, query, key, value)
+    assert isinstance(call, ScoredAttention)
+    assert_weights(call, softmax64(query.double() @ key.double().mT))
+
+
+VALUES = {
+    "matmul": lambda a, v: torch.matmul(a, v),
+    "bmm": lambda a, v: torch.bmm(a.view(B * H, N, M), v.flatten(0, 1)),
+    "einsum": lambda a, v: torch.einsum("bhij,bhjd->bihd", a, v),
+    "einsum, values first": lambda a, v: torch.einsum("bhjd,bhij->bhid", v, a),
+    "einsum, batch inside": lambda a, v: torch.einsum("bnij,jbnd->ibnd", a, v.permute(2, 0, 1, 3)),
+}
+
+
+@pytest.mark.parametrize("product", VALUES.values(), ids=VALUES)
+def test_the_product_with_the_values(product):
+    query, key, value = tensors()
+    call = one_call(lambda q, k, v: product(torch.softmax(q @ k.mT, dim=-1), v), query, key, value)
+    expected = softmax64(query.double() @ key.double().mT)
+    assert_weights(call, expected)
+    for head in range(H):
+        torch.testing.assert_close(call.output(head), (expected @ value.double())[:, head].float())
+
+
+ALLOWED = torch.rand(B, 1, N, M, generator=torch.Generator().manual_seed(3)) > 0.3
+ALLOWED[..., 0] = True
+
+MASKS = {
+    "masked_fill": lambda s: s.masked_fill(~ALLOWED, -torch.inf),
+    "masked_fill with the lowest number": lambda s: s.masked_fill(~ALLOWED, LOWEST),
+    "masked_fill with -1e9, in place": lambda s: s.masked_fill_(~ALLOWED, -1e9),
+    "where": lambda s: torch.where(ALLOWED, s, torch.tensor(LOWEST)),
+    "where, swapped": lambda s: torch.where(~ALLOWED, -torch.inf, s),
+    "where as a method": lambda s: s.where(ALLOWED, -torch.inf),
+    "added": lambda s: s + torch.zeros(B, 1, N, M).masked_fill(~ALLOWED, LOWEST),
+    "added in place": lambda s: s.add_(torch.zeros(B, 1, N, M).masked_fill(~ALLOWED, -torch.inf)),
+    "subtracted": lambda s: s - torch.zeros(B, 1, N, M).masked_fill(~ALLOWED, 65500.0),
+    "through another shape": lambda s: (
+        s.view(B * H, N, M).masked_fill(~ALLOWED.expand(B, H, N, M).reshape(B * H, N, M), LOWEST).view(B, H, N, M)
+    ),
+}
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_the_mask(mask):
+    query, key, value = tensors()
+    call = one_call(lambda q, k, v: torch.softmax(mask(q @ k.mT), dim=-1) @ v, query, key, value)
+    assert isinstance(call, ScoredAttention)
+    assert_weights(call, softmax64((query.double() @ key.double().mT).masked_fill(~ALLOWED, -torch.inf)))
+    assert (call.weights()[(~ALLOWED).expand(B, H, N, M)] == 0).all()
+
+
+def test_a_query_that_may_attend_to_nothing_is_blank():
+    """A model's own softmax makes equal weights of it, which mean nothing."""
+    query, key, value = tensors()
+    allowed = torch.ones(B, 1, N, M, dtype=torch.bool)
+    allowed[1, :, 2] = False
+    call = one_call(
+        lambda q, k, v: torch.softmax((q @ k.mT).masked_fill(~allowed, LOWEST), dim=-1) @ v, query, key, value
+    )
+    assert (call.weights()[1, :, 2] == 0).all()
+    assert call.row_sum_error() < 1e-6
+
+
+def test_biases_add_up_and_are_scaled_with_the_scores():
+    """As in XLNet: (content + position) * scale."""
+    query, key, value = tensors()
+    first, second = torch.randn(1, H, N, M), torch.randn(B, 1, N, M)
+    call = one_call(
+        lambda q, k, v: torch.softmax((q @ k.mT + first) * 0.5 + torch.add(second, 0), dim=-1) @ v, query, key, value
+    )
+    expected = (query.double() @ key.double().mT + first.double()) * 0.5 + second.double()
+    assert isinstance(call, ScoredAttention)
+    assert_weights(call, softmax64(expected))
+
+
+def test_a_bias_that_is_itself_a_product_of_queries():
+    """As in Shaw's and DeBERTa's relative positions: the content comes first, what is added is a bias."""
+    query, key, value = tensors(keys=N)
+    relative = torch.randn(N, N, D)
+    call = one_call(
+        lambda q, k, v: torch.softmax(q @ k.mT + torch.einsum("bhid,ijd->bhij", q, relative), dim=-1) @ v,
+        query,
+        key,
+        value,
+    )
+    bias = torch.einsum("bhid,ijd->bhij", query.double(), relative.double())
+    assert isinstance(call, ScoredAttention)
+    assert_weights(call, softmax64(query.double() @ key.double().mT + bias))
+
+
+def test_alibi_by_baddbmm():
+    """As in BLOOM: the bias comes in with the product itself."""
+    query, key, value = tensors()
+    alibi = torch.arange(M).repeat(B * H, 1, 1) * torch.tensor([1.0, 0.5, 0.25]).repeat(B).view(B * H, 1, 1)
+
+    def attend(q, k, v):
+        scores = alibi.baddbmm(batch1=q.flatten(0, 1), batch2=k.flatten(0, 1).mT, beta=1.0, alpha=0.5)
+        return torch.bmm(torch.softmax(scores.view(B, H, N, M), dim=-1).view(B * H, N, M), v.flatten(0, 1))
+
+    call = one_call(attend, query, key, value)
+    assert isinstance(call, ScoredAttention)
+    assert_weights(call, softmax64(0.5 * query.double() @ key.double().mT + alibi.double().view(B, H, 1, M)))
+
+
+def test_softcap():
+    """Gemma 2: cap * tanh(scores / cap), then the mask."""
+    query, key, value = tensors()
+
+    def attend(q, k, v):
+        scores = (q @ k.mT) * 0.5
+        scores = scores / 3.0
+        scores = torch.tanh(scores)
+        scores = scores * 3.0
+        return F.softmax(scores.masked_fill(~ALLOWED, LOWEST), dim=-1) @ v
+
+    call = one_call(attend, query, key, value)
+    expected = 3 * torch.tanh(0.5 * query.double() @ key.double().mT / 3)
+    assert (call.softcap, call.scale) == (pytest.approx(3.0), pytest.approx(0.5))
+    assert_weights(call, softmax64(expected.masked_fill(~ALLOWED, -torch.inf)))
+
+
+def test_sinks():
+    """gpt-oss: one more score in every row, whose share goes to no value."""
+    query, key, value = tensors()
+    sinks = torch.tensor([1.0, -2.0, 30.0])
+
+    def attend(q, k, v):
+        column = sinks.reshape(1, -1, 1, 1).expand(B, -1, N, -1)
+        scores = torch.cat([q @ k.mT, column], dim=-1)
+        scores = scores - scores.max(dim=-1, keepdim=True).values
+        return F.softmax(scores, dim=-1)[..., :-1] @ v
+
+    call = one_call(attend, query, key, value)
+    column = sinks.double().view(1, H, 1, 1).expand(B, H, N, 1)
+    expected = softmax64(torch.cat([query.double() @ key.double().mT, column], dim=-1))[..., :-1]
+    assert torch.equal(call.sinks, sinks)
+    assert_weights(call, expected)
+    assert call.weights().sum(-1).min() < 0.5
+    assert call.row_sum_error() < 1e-6
+    torch.testing.assert_close(call.tile(2, slice(1, 4), slice(2, 6)), expected[:, 2, 1:4, 2:6].float())
+
+
+def test_a_temperature_for_each_head():
+    """Swin v2: cosines times a learned factor."""
+    query, key, value = tensors()
+    factor = torch.tensor([1.0, 5.0, 10.0]).view(H, 1, 1)
+
+    def attend(q, k, v):
+        return torch.softmax(F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).mT * factor, dim=-1) @ v
+
+    call = one_call(attend, query, key, value)
+    cosines = F.normalize(query.double(), dim=-1) @ F.normalize(key.double(), dim=-1).mT
+    assert isinstance(call, ScoredAttention)
+    assert_weights(call, softmax64(cosines * factor.double()))
+
+
+def test_key_heads_that_query_heads_share():
+    """Grouped queries as five dimensions, (batch, key head, group, query, d)."""
+    query, key, value = torch.randn(B, 2, 3, N, D), torch.randn(B, 2, 1, M, D), torch.randn(B, 2, 1, M, D)
+    call = one_call(lambda q, k, v: torch.softmax(q @ k.mT, dim=-1) @ v, query, key, value)
+    assert call.num_heads == 6
+    assert_weights(call, softmax64(query.double() @ key.double().mT).flatten(1, 2))
+
+
+@pytest.mark.parametrize(("attributes", "batch", "heads"), [({"num_heads": H}, B, H), ({}, B * H, 1)])
+def test_heads_counted_into_the_batch(attributes, batch, heads):
+    query, key, value = (each.flatten(0, 1) for each in tensors())
+    call = one_call(lambda q, k, v: torch.bmm(torch.softmax(q @ k.mT, dim=-1), v), query, key, value, **attributes)
+    assert (call.batch_size, call.num_heads) == (batch, heads)
+    assert_weights(call, softmax64(query.double() @ key.double().mT).view(batch, heads, N, M))
+
+
+def test_one_head_of_a_blackboard_sketch():
+    """(token, d) without batch and heads, as in a first lesson."""
+    query, key, value = torch.randn(N, D), torch.randn(M, D), torch.randn(M, D)
+    call = one_call(lambda q, k, v: torch.softmax(q @ k.T / math.sqrt(D), dim=-1) @ v, query, key, value)
+    assert_weights(call, softmax64(query.double() @ key.double().T / 2)[None, None])
+
+
+class CausalSelfAttention(nn.Module):
+    """As nanoGPT writes it: one projection, a buffer for the mask, dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.n_head, self.n_embd = H, H * D
+        self.c_attn = nn.Linear(self.n_embd, 3 * self.n_embd)
+        self.c_proj = nn.Linear(self.n_embd, self.n_embd)
+        self.attn_dropout = nn.Dropout(0.3)
+        self.register_buffer("bias", torch.tril(torch.ones(8, 8)).view(1, 1, 8, 8))
+
+    def forward(self, x):
+        batch, length, _ = x.size()
+        q, k, v = (
+            part.view(batch, length, self.n_head, -1).transpose(1, 2) for part in self.c_attn(x).split(self.n_embd, 2)
+        )
+        att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
+        att = att.masked_fill(self.bias[:, :, :length, :length] == 0, float("-inf"))
+        att = F.softmax(att, dim=-1)
+        att = self.attn_dropout(att)
+        return self.c_proj((att @ v).transpose(1, 2).contiguous().view(batch, length, self.n_embd))
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_nano_gpt(training):
+    """Also while it trains: the weights are those before dropout, and the same dropout is drawn."""
+    torch.manual_seed(0)
+    model = nn.Sequential(CausalSelfAttention(), CausalSelfAttention()).train(training)
+    x = torch.randn(B, N, H * D)
+    torch.manual_seed(1)
+    unrecorded = model(x)
+    torch.manual_seed(1)
+    with record(model) as trace:
+        recorded = model(x)
+    assert torch.equal(recorded, unrecorded)
+    assert [(call.name, call.kind) for call in trace] == [("0", "decoder"), ("1", "decoder")]
+    assert trace.gaps() == ()
+    query, key, _ = (
+        part.unflatten(-1, (H, D)).transpose(1, 2) for part in model[0].double().c_attn(x.double()).chunk(3, -1)
+    )
+    scores = (query @ key.mT / 2).masked_fill(~torch.ones(N, N).tril().bool(), -torch.inf)
+    assert_weights(trace[0], torch.softmax(scores, -1).detach())
+    if training:
+        assert trace[0].dropout == pytest.approx(0.3)
+        assert trace.certificate() is None
+    else:
+        assert trace.certificate() < 1e-6
+
+
+def test_bfloat16_is_closer_to_the_truth_than_the_models_own_weights():
+    query, key, value = (each.bfloat16() for each in tensors())
+    model = Written(lambda q, k, v: torch.softmax(q @ k.mT, dim=-1) @ v)
+    with record(model) as trace:
+        model(query, key, value)
+    expected = softmax64(query.double() @ key.double().mT).float()
+    own = torch.softmax(query @ key.mT, dim=-1).float()
+    assert (trace[0].weights() - expected).abs().max() < 1e-6 < (own - expected).abs().max()
+    assert trace.row_sum_error() < 1e-6
+    assert trace.certificate() < 2e-2
+
+
+NOT_UNDERSTOOD = {
+    "a function of the scores": lambda s: torch.relu(s),
+    "some scores overwritten": lambda s: s.index_fill(3, torch.tensor([1]), 2.0),
+    "a factor for each key": lambda s: s * torch.arange(1.0, M + 1),
+    "columns in another order": lambda s: s.flip(-1),
+}
+
+
+@pytest.mark.parametrize("step", NOT_UNDERSTOOD.values(), ids=NOT_UNDERSTOOD)
+def test_what_is_not_understood_keeps_the_models_own_weights(step):
+    query, key, value = tensors()
+    call = one_call(lambda q, k, v: torch.softmax(step(q @ k.mT), dim=-1) @ v, query, key, value)
+    assert isinstance(call, StoredAttention)
+    assert (call.query, call.key, call.sinks) == (None, None, None)
+    scores = step(query.double() @ key.double().mT)
+    assert_weights(call, torch.softmax(scores, dim=-1))
+    torch.testing.assert_close(
+        call.weights(1, temperature=2.0), torch.softmax(scores / 2, dim=-1)[:, 1].float(), atol=1e-6, rtol=1e-5
+    )
+    assert torch.equal(call.tile(1, slice(0, 3), slice(2, 4)), call.weights(1)[:, :3, 2:4])
+
+
+def test_scores_overwritten_by_index_are_not_taken_for_the_product():
+    query, key, value = tensors()
+
+    def attend(q, k, v):
+        scores = q @ k.mT
+        scores[..., 1] = 7.0
+        return torch.softmax(scores, dim=-1) @ v
+
+    expected = query.double() @ key.double().mT
+    expected[..., 1] = 7.0
+    assert_weights(one_call(attend, query, key, value), softmax64(expected))
+
+
+def test_a_query_that_changes_after_its_product_is_noticed():
+    """The model may reuse the memory of its queries: then what was read does not explain its weights."""
+    query, key, value = tensors()
+
+    def attend(q, k, v):
+        scores = q @ k.mT
+        q.zero_()
+        return torch.softmax(scores, dim=-1) @ v
+
+    call = one_call(attend, query, key, value)
+    assert isinstance(call, StoredAttention)
+    assert_weights(call, softmax64(query.double() @ key.double().mT))
+
+
+def test_nan_scores_stay_visible():
+    query, key, value = tensors()
+    query[0, 0, 0, 0] = torch.nan
+    model = Written(lambda q, k, v: torch.softmax(q @ k.mT, dim=-1) @ v)
+    with record(model) as trace:
+        model(query, key, value)
+    assert trace[0].weights()[0, 0, 0].isnan().all()
+    assert not trace[0].weights()[1].isnan().any()
+    assert math.isnan(trace.certificate())
+
+
+OTHER_USES = {
+    "a classifier": lambda x: torch.softmax(x @ torch.randn(D, 7), dim=-1),
+    "a linear layer by matmul": lambda x: torch.matmul(x, torch.randn(D, D)) @ torch.randn(D, 3),
+    "a mixture of experts": lambda x: torch.softmax(F.linear(x, torch.randn(4, D)), dim=-1) @ torch.randn(4, D),
+    "a softmax over the queries": lambda x: torch.softmax(x @ x.mT, dim=-2) @ x,
+    "weights that are changed": lambda x: (torch.softmax(x @ x.mT, dim=-1) * torch.rand(N, N)) @ x,
+    "weights that are overwritten": lambda x: (
+        torch.softmax(x @ x.mT, dim=-1).index_fill_(2, torch.tensor([1]), 0.0) @ x
+    ),
+}
+
+
+@pytest.mark.parametrize("use", OTHER_USES.values(), ids=OTHER_USES)
+def test_other_uses_of_softmax_and_products_are_no_attention(use):
+    model = Written(use)
+    with pytest.raises(NoAttentionError), record(model):
+        model(torch.randn(B, N, D))
+
+
+def test_the_models_own_maps_do_not_outlive_its_forward_pass():
+    """Recorded are queries and keys: the squares are free again, while the block still runs."""
+    squares = []
+
+    def attend(q, k, v):
+        scores = q @ k.mT
+        weights = torch.softmax(scores, dim=-1)
+        squares.extend(map(weakref.ref, (scores, weights)))
+        return F.dropout(weights, 0.1) @ v
+
+    model = Written(attend)
+    with record(model):
+        model(*tensors())
+        gc.collect()
+        assert [square() for square in squares] == [None, None]

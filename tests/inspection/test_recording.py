@@ -424,3 +424,156 @@ def test_a_mask_that_cannot_be_read_is_refused():
     model = SelfAttention(attn_mask=causal_lower_right(3, 3))
     with pytest.raises(NotImplementedError, match="CausalBias"), record(model):
         model(torch.randn(1, 2, 3, 8))
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        None,
+        "causal",
+        torch.rand(1, 1, 40, 40, generator=torch.Generator().manual_seed(0)) > 0.3,
+        torch.randn(2, 3, 40, 40, generator=torch.Generator().manual_seed(0)),
+        (torch.arange(40) < 30).view(1, 1, 1, 40),
+    ],
+    ids=["none", "causal", "boolean", "added", "padding"],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("scale", [None, 0.7])
+def test_the_kernels_logsumexp(mask, dtype, scale):
+    """It comes from the very kernel that would have run: not a bit of the output differs."""
+    options = {"is_causal": True} if mask == "causal" else {"attn_mask": mask}
+    if torch.is_tensor(mask) and mask.dtype != torch.bool:
+        options["attn_mask"] = mask.to(dtype)
+    model = SelfAttention(scale=scale, **options)
+    x = torch.randn(2, 3, 40, 8, generator=torch.Generator().manual_seed(1)).to(dtype)
+    with torch.no_grad():
+        unrecorded = model(x)
+        with record(model) as trace:
+            recorded = model(x)
+    assert torch.equal(recorded, unrecorded)
+    (call,) = trace
+    scores = x.double() @ x.double().mT * (8**-0.5 if scale is None else scale)
+    if mask == "causal":
+        scores = scores.masked_fill(torch.ones(40, 40).triu(1).bool(), -torch.inf)
+    elif mask is not None:
+        added = options["attn_mask"]
+        scores = scores.masked_fill(~added, -torch.inf) if added.dtype == torch.bool else scores + added.double()
+    if dtype == torch.float32:
+        torch.testing.assert_close(call.logsumexp.double(), scores.logsumexp(-1), atol=1e-5, rtol=1e-6)
+    else:
+        assert call.logsumexp is None
+    expected = torch.softmax(scores, -1).float()
+    torch.testing.assert_close(
+        call.tile(1, slice(5, 20), slice(10, 40)), expected[:, 1, 5:20, 10:40], atol=1e-6, rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "key", "options"),
+    [
+        (torch.randn(1, 4, 6, 8, requires_grad=True), torch.randn(1, 4, 6, 8), {}),
+        (torch.randn(1, 4, 6, 8), torch.randn(1, 2, 6, 8), {"enable_gqa": True}),
+        (torch.randn(4, 6, 8), torch.randn(4, 6, 8), {}),
+        (torch.randn(1, 4, 6, 8), torch.randn(1, 4, 6, 8), {"dropout_p": 0.5}),
+    ],
+    ids=["gradients", "shared key heads", "three dimensions", "dropout"],
+)
+def test_a_tile_without_the_kernels_logsumexp(query, key, options):
+    model = SelfAttention(**options)
+    with record(model) as trace:
+        model(query, key)
+    (call,) = trace
+    assert call.logsumexp is None
+    groups = call.num_heads // call.key.size(1)
+    scores = call.query.double() @ call.key.double().repeat_interleave(groups, 1).mT / 8**0.5
+    expected = torch.softmax(scores, -1)[:, 0, 1:5, 2:4].float()
+    torch.testing.assert_close(call.tile(0, slice(1, 5), slice(2, 4)), expected)
+
+
+def test_a_compiled_model_is_recorded_uncompiled():
+    """Its graph is not run and not built anew, and the trace says so; afterwards it runs compiled again."""
+    torch.manual_seed(0)
+    model = Wrapper(block=Wrapper(attention=SelfAttention()))
+    graphs = []
+
+    def backend(graph, example_inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    compiled = torch.compile(model, backend=backend)
+    x = torch.randn(1, 2, 3, 4)
+    expected = compiled(x)
+    assert len(graphs) == 1
+    with record(compiled) as trace:
+        recorded = compiled(x)
+    assert torch.equal(recorded, expected)
+    assert [call.name for call in trace] == ["block.attention"]
+    assert any("recorded uncompiled" in gap for gap in trace.gaps())
+    runs = torch._dynamo.utils.counters["frames"]["total"]
+    compiled(x)
+    assert (len(graphs), torch._dynamo.utils.counters["frames"]["total"]) == (1, runs)
+    with record(model) as trace:
+        model(x)
+    assert trace.gaps() == ()
+
+
+def test_compiled_models_in_several_threads():
+    """The first block that ends leaves the other one's model uncompiled, and the last one compiles again."""
+    from torch._dynamo import eval_frame
+
+    models = [torch.compile(Wrapper(attention=SelfAttention()), backend="eager") for _ in range(2)]
+    x = torch.randn(1, 2, 3, 4)
+    both_inside, first_is_out = threading.Barrier(2), threading.Event()
+    seen = {}
+
+    def first() -> None:
+        with record(models[0]) as trace:
+            both_inside.wait(timeout=60)
+            models[0](x)
+        seen["first"] = len(trace)
+        first_is_out.set()
+
+    def second() -> None:
+        with record(models[1]) as trace:
+            both_inside.wait(timeout=60)
+            first_is_out.wait(timeout=60)
+            models[1](x)
+        seen["second"] = len(trace)
+
+    threads = [threading.Thread(target=run) for run in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == {"first": 1, "second": 1}
+    assert eval_frame._stance.stance == "default"
+
+
+def test_steps_of_cached_decoding_with_shared_key_heads():
+    """transformers then puts the query heads of a key head in the place of queries; the record has them as heads."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=50, attn_implementation="sdpa", **sizes, **heads)).eval()
+    ids = torch.tensor([[5, 6, 7, 8], [1, 2, 9, 9]])
+    mask = torch.tensor([[1, 1, 1, 1], [0, 1, 1, 1]])
+    with torch.no_grad():
+        with record(model) as whole:
+            model(ids, attention_mask=mask)
+        cache = model(ids[:, :3], attention_mask=mask[:, :3], use_cache=True).past_key_values
+        with record(model) as step:
+            model(ids[:, 3:], attention_mask=mask, cache=cache)
+    assert [(call.num_heads, call.num_queries, call.num_keys) for call in step] == [(4, 1, 4)] * 2
+    for stepped, at_once in zip(step, whole, strict=True):
+        torch.testing.assert_close(stepped.weights()[:, :, 0], at_once.weights()[:, :, 3], atol=1e-6, rtol=1e-5)
+    assert step.certificate() < 1e-6
+
+
+def test_a_model_without_softmax_attention_is_refused_with_its_reason():
+    from transformers import FNetConfig, FNetModel
+
+    model = FNetModel(FNetConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, intermediate_size=16)).eval()
+    with pytest.raises(NoAttentionError, match=r"FNetModel mixes tokens without softmax attention"), record(model):
+        model(torch.tensor([[5, 6, 7]]))

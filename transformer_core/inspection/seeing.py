@@ -72,7 +72,7 @@ class AttentionMode(TorchFunctionMode):
             return self._kernel(sys._getframe(1), *args, **kwargs)
         output = func(*args, **kwargs)
         if (found := self._written_out.follow(func, args, kwargs, output)) is not None:
-            name, module = self._caller(sys._getframe(1))
+            name, module, _ = self._caller(sys._getframe(1))
             if module is not None:
                 shape = _batch_and_heads(found, module)
                 canonical = found.output.reshape(*shape, *found.output.shape[-2:])
@@ -83,8 +83,10 @@ class AttentionMode(TorchFunctionMode):
                     return _changed(canonical, changes, lambda it: found.restore(it.reshape(found.output.shape)))
         return output
 
-    def _caller(self, frame: types.FrameType | None) -> tuple[str, nn.Module | None]:
-        """The innermost module of the model that is running, and its path; None when the call comes from elsewhere.
+    def _caller(self, frame: types.FrameType | None) -> tuple[str, nn.Module | None, types.FrameType | None]:
+        """Path of the innermost module of the model that is running, the module, and the function that holds it.
+
+        None when the call comes from elsewhere.
 
         Read from the call stack, where a running method holds its module as the first argument. That also finds a
         module of which a method other than `forward` was called, and leaves no trace on modules that threads share.
@@ -94,9 +96,9 @@ class AttentionMode(TorchFunctionMode):
             if code.co_argcount:
                 first_argument = frame.f_locals.get(code.co_varnames[0])
                 if isinstance(first_argument, nn.Module) and id(first_argument) in self._names:
-                    return self._names[id(first_argument)], first_argument
+                    return self._names[id(first_argument)], first_argument, frame
             frame = frame.f_back
-        return "", None
+        return "", None, None
 
     # Attention in one call of the kernel
 
@@ -113,7 +115,7 @@ class AttentionMode(TorchFunctionMode):
         enable_gqa: bool = False,
     ) -> Tensor:
         """Call the kernel, whose signature this is."""
-        name, module = self._caller(frame)
+        name, module, caller = self._caller(frame)
         if module is not None:
             _refuse_unreadable(name, query, attn_mask)
         output, logsumexp = _attend(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
@@ -121,7 +123,7 @@ class AttentionMode(TorchFunctionMode):
             return output
         with torch.no_grad():
             seen = _KernelCall(query, key, value, attn_mask, dropout_p, is_causal, scale, output, logsumexp)
-            if _is_packed(frame, query):
+            if _is_packed(caller, query):
                 seen = seen.unpacked()
             call = functools.partial(self._fused_call, name, module, seen)
             changes = self.attended(name, call, _four_dimensional(seen.output.detach()))
@@ -212,7 +214,7 @@ CHANGED_HEADS = "_headlight_changed_heads"
 
 
 def _changed(output: Tensor, changes: dict[int, Tensor], restore: Callable[[Tensor], Tensor]) -> Tensor:
-    """The output of an attention call, (batch, head, query, d_v), with some heads replaced, in the shape of the model."""
+    """An attention call's output, (batch, head, query, d_v), with some heads replaced, in the shape that the model has."""
     output = output.clone()
     for head, wanted in changes.items():
         output[:, head] = wanted.to(output.dtype)
@@ -311,7 +313,8 @@ def _gives_logsumexp(
 ) -> bool:
     tensors = [tensor for tensor in (query, key, value, mask) if tensor is not None]
     if (
-        any(type(tensor) is not Tensor or tensor.device.type != "cpu" or tensor.dim() != 4 for tensor in tensors)
+        query.dtype not in (torch.float32, torch.float64)  # it is as rough as the kernel's own arithmetic
+        or any(type(tensor) is not Tensor or tensor.device.type != "cpu" or tensor.dim() != 4 for tensor in tensors)
         or (torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors))
         or torch.is_autocast_enabled("cpu")
         or torch._C._len_torch_function_stack()  # an outer mode has to see the call

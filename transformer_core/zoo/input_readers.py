@@ -1,0 +1,74 @@
+"""What reads a model's input: its tokenizer, or its image processor."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import transformers
+from transformers import AutoImageProcessor, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.image_processing_utils import BaseImageProcessor
+
+from transformer_core.zoo.messages import first_line
+
+VOCABULARIES = re.compile(r"tokenizer\.json|vocab.*\.(json|txt)|.*\.(model|spm|tiktoken)|tekken\.json|dict\.txt")
+"""Files that a tokenizer's vocabulary is in."""
+
+WITHOUT_VOCABULARY = ("byt5", "canine", "perceiver")
+"""Types of models that read bytes or characters."""
+
+
+def open_tokenizer(folder: Path, settings: Mapping[str, Any], name: str) -> PreTrainedTokenizerBase:
+    has_vocabulary = any(VOCABULARIES.fullmatch(path.name) for path in folder.iterdir())
+    if not has_vocabulary and settings["model_type"] not in WITHOUT_VOCABULARY:
+        raise FileNotFoundError(
+            f"There is no tokenizer in {name}: neither tokenizer.json nor a vocabulary. Save it beside the model with "
+            "tokenizer.save_pretrained()."
+        )
+    _check_class(folder, settings, name)
+    try:
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+    except Exception as error:  # damaged files, classes that are no tokenizers, packages that are not there
+        raise ValueError(
+            f"The tokenizer of {name} cannot be opened: {first_line(error)} Save it again with "
+            "tokenizer.save_pretrained()."
+        ) from error
+
+
+def _check_class(folder: Path, settings: Mapping[str, Any], name: str) -> None:
+    """transformers calls whatever it has under the name that the folder gives for its tokenizer."""
+    file = folder / "tokenizer_config.json"
+    own = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    for class_name in (own.get("tokenizer_class"), settings.get("tokenizer_class")):
+        if class_name is None:
+            continue
+        found = getattr(transformers, class_name, None) if isinstance(class_name, str) else class_name
+        # A name that transformers does not have stands for a plain tokenizer.json.
+        if found is not None and not (isinstance(found, type) and issubclass(found, PreTrainedTokenizerBase)):
+            raise ValueError(f"{name} names {class_name!a} as its tokenizer, which is none that can be used here.")
+
+
+def about_vocabulary(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> tuple[str, ...]:
+    embedding = model.get_input_embeddings()
+    rows = getattr(embedding, "num_embeddings", None)
+    if rows is None or len(tokenizer) <= rows:
+        return ()
+    return (
+        f"The tokenizer knows {len(tokenizer):,} tokens and the model {rows:,}: texts with one of the others cannot be "
+        "read.",
+    )
+
+
+def open_image_processor(folder: Path, name: str) -> BaseImageProcessor:
+    if not any((folder / file).exists() for file in ("preprocessor_config.json", "processor_config.json")):
+        raise FileNotFoundError(
+            f"There is no preprocessor_config.json in {name}, which says how large an image is and how its colours "
+            "are scaled. Save it beside the model with image_processor.save_pretrained()."
+        )
+    try:
+        return AutoImageProcessor.from_pretrained(folder, backend="pil", trust_remote_code=False, local_files_only=True)
+    except Exception as error:  # as in `_tokenizer`
+        raise ValueError(
+            f"The image processor of {name} cannot be opened: {first_line(error)} Get preprocessor_config.json again."
+        ) from error

@@ -1,7 +1,7 @@
 """Causal language models (GPT-2, LLaMA): they continue a text token by token."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from transformer_core.inspection import Inspection
 from transformer_core.zoo.checkpoint import Checkpoint
@@ -21,6 +21,19 @@ class Causal(Generator):
             self.abilities |= {"continue"}
         if self.tokenizer.chat_template:
             self.abilities |= {"chat"}
+
+    def _probe(self) -> Recording:
+        recording = super()._probe()
+        self._reads_ahead = any((call.weights().triu(1) > 0).any() for call in recording.trace)
+        return recording
+
+    def _about_layers(self, recording: Recording) -> Iterator[str]:
+        yield from super()._about_layers(recording)
+        if self._reads_ahead:
+            yield (
+                f"{self.architecture} lets each token read later ones too, so its expectations of the next token "
+                "cannot be read off this pass and are not shown."
+            )
 
     def inspect(self, text: str, options: InspectionOptions = InspectionOptions()) -> Inspection:  # noqa: B008
         """Continue a text greedily by `options.new_tokens`, then record one pass over the text and its continuation.
@@ -42,6 +55,7 @@ class Causal(Generator):
             recording = self._record_ids([*prompt, *continuation], places)
             logits = recording.outputs.logits[0, -places:].cpu()
         broken = self._about_output(logits)
+        tells = not broken and not self._reads_ahead
         return self._inspection(
             text,
             [recording],
@@ -51,10 +65,10 @@ class Causal(Generator):
             notes=[
                 *self._about_unknown(prompt),
                 *broken,
-                *([] if broken else self._about_choice(logits, written)),
+                *(self._about_choice(logits, continuation) if tells else []),
                 *self._about_end(options, wanted, len(continuation), ended),
             ],
-            predictions=[] if broken else self._expected(logits, first_row=len(prompt) - 1),
+            predictions=self._expected(logits, first_row=len(prompt) - 1) if tells else [],
         )
 
     def _prompt(self, text: str, options: InspectionOptions) -> tuple[int, ...]:

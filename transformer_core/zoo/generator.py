@@ -61,7 +61,10 @@ class Generator(TextModel):
         ]
 
     def _about_choice(self, logits: Float[Tensor, "place vocab"], written: Sequence[int]) -> list[str]:
-        """A note if greedy search wrote other tokens than the recorded pass finds the likeliest."""
+        """A note if greedy search wrote other tokens than the recorded pass finds the likeliest.
+
+        The token that ends the text is left aside: where a text is cut, a model may have to write it.
+        """
         likeliest = logits[: len(written)].argmax(dim=-1).tolist()
         others = sum(one != other for one, other in zip(likeliest, written, strict=True))
         if not others:

@@ -76,19 +76,26 @@ class HuggingFaceModel:
         self.num_parameters: int = sum(parameter.numel() for parameter in checkpoint.model.parameters())
         self._parameters = inspect.signature(checkpoint.model.forward).parameters
         self._prepare(checkpoint)
-        try:
-            recording = self._probe()
-        except InputError as error:
-            raise ValueError(str(error)) from error
+        recording = self._first_recording()
         self.stacks: tuple[StackShape, ...] = tuple(
             StackShape(name, tuple(call.num_heads for call in stack.calls)) for name, stack in recording.stacks.items()
         )
-        self.notes: tuple[str, ...] = (*checkpoint.notes, *recording.notes, *self._about_layers(recording))
+        self._lasting_notes = (*checkpoint.notes, *self._about_layers(recording))
+        self.notes: tuple[str, ...] = (*self._lasting_notes, *recording.notes)
 
     def _prepare(self, checkpoint: Checkpoint) -> None:
         """Take from the checkpoint what the family needs, before the first pass."""
 
+    def _first_recording(self) -> Recording:
+        try:
+            recording = self._probe()
+            # Some models change with their first input: BigBird then attends in full rather than in blocks.
+            return self._probe() if recording.notes else recording
+        except InputError as error:
+            raise ValueError(str(error)) from error
+
     def _probe(self) -> Recording:
+        """A pass over a minimal input."""
         raise NotImplementedError
 
     def _about_layers(self, recording: Recording) -> Iterator[str]:
@@ -210,8 +217,8 @@ class HuggingFaceModel:
                 torch_version=torch.__version__,
             ),
             seconds=seconds,
-            # What is true of the model is true of this result; of equal sentences the first stays.
-            notes=tuple(dict.fromkeys((*self.notes, *of_recordings, *notes))),
+            # What is true of the model is true of this result. Two texts of one model may have the same to say.
+            notes=tuple(dict.fromkeys((*self._lasting_notes, *of_recordings, *notes))),
             certificate=trace.certificate(),
             row_sum_error=trace.row_sum_error(),
             second_text=second_text,

@@ -82,7 +82,9 @@ class TextModel(HuggingFaceModel):
     def _inputs(self, encoding: Encoding) -> dict[str, Tensor]:
         inputs = self._text_inputs(encoding.ids)
         if encoding.token_types is not None and self._accepts("token_type_ids"):
-            inputs["token_type_ids"] = self._batch(encoding.token_types)
+            # A model with one type tells the texts of a pair apart by its separators alone.
+            several = getattr(self.config, "type_vocab_size", None) != 1
+            inputs["token_type_ids"] = self._batch(encoding.token_types if several else [0] * len(encoding.ids))
         return inputs
 
     def _text_inputs(self, ids: Sequence[int]) -> dict[str, Tensor]:
@@ -128,10 +130,8 @@ class TextModel(HuggingFaceModel):
     def _candidates(self, logits: Float[Tensor, "place vocab"]) -> list[tuple[tuple[str, float], ...]]:
         """The likeliest tokens at each place, with their probabilities."""
         best = logits.float().softmax(dim=-1).topk(min(TOP, logits.size(-1)), dim=-1)
-        return [
-            tuple(zip(labels(self.tokenizer, ids), probabilities, strict=True))
-            for ids, probabilities in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        ]
+        names = iter(labels(self.tokenizer, best.indices.flatten().tolist()))
+        return [tuple((next(names), probability) for probability in place) for place in best.values.tolist()]
 
     def _decode(self, ids: Sequence[int] | Int[Tensor, " token"]) -> str:
         return self.tokenizer.decode(ids, skip_special_tokens=True)

@@ -65,8 +65,8 @@ class TextToText(Generator):
             notes=[
                 *self._about_unknown(encoding.ids),
                 *broken,
-                *([] if broken or options.beam_size > 1 else self._about_choice(logits, written)),
-                *_about_end(answer, ended, longest),
+                *([] if broken or options.beam_size > 1 else self._about_choice(logits, answer)),
+                *self._about_end(answer, ended, longest),
             ],
             predictions=[] if broken else self._expected(logits, first_row=0),
         )
@@ -85,11 +85,10 @@ class TextToText(Generator):
         longest = source_length + MAX_EXTRA_TOKENS
         return longest if self._target_limit is None else min(longest, self._target_limit)
 
-
-def _about_end(answer: Sequence[int], ended: bool, longest: int) -> list[str]:
-    if not answer:
-        return ["The answer is empty: the model ended it at once."]
-    # A model may have to write its end token where it is cut.
-    if not ended or len(answer) + 1 >= longest:
-        return [f"The answer did not end by itself; it was cut at {len(answer):,} tokens."]
-    return []
+    def _about_end(self, answer: Sequence[int], ended: bool, longest: int) -> list[str]:
+        # A model may have to write its end token where it is cut.
+        if not ended or len(answer) + 1 >= longest:
+            return [f"The answer did not end by itself; it was cut at {len(answer):,} tokens."]
+        if not self._decode(answer):
+            return ["The answer is empty: the model ended it at once."]
+        return []

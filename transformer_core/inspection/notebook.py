@@ -92,8 +92,8 @@ def _stack(stack: AttentionStack, cells: int) -> str:
     heads = [stack.num_heads(layer) for layer in range(len(stack))]
     side = min(64, max(32, 640 // max(heads, default=1)))
     num_queries, num_keys = len(stack.query_tokens), len(stack.key_tokens)
-    # Square cells; a side may be so much shorter than the other that it would not be seen.
-    width, height = (max(4, side * length // max(num_queries, num_keys)) for length in (num_keys, num_queries))
+    # Square cells, unless a side would be too short to be seen.
+    width, height = (max(12, side * length // max(num_queries, num_keys)) for length in (num_keys, num_queries))
     rows = "".join(
         f'<div style="grid-column:1;{_FAINT}">layer {layer}</div>{_layer(stack, layer, cells, width, height)}'
         for layer in range(len(stack))

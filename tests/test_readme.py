@@ -16,7 +16,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 SET_UP = "python3 -m venv .venv && .venv/bin/pip install -r"
 APP = f"{SET_UP} requirements.txt && .venv/bin/streamlit run viz_app/main.py"
-TESTS = f"{SET_UP} requirements-dev.txt && .venv/bin/python -m tests.browser.chromium && .venv/bin/pytest"
+NO_DEPS = ".venv/bin/pip install --no-deps -r requirements-dev-no-deps.txt"
+TESTS = f"{SET_UP} requirements-dev.txt && {NO_DEPS} && .venv/bin/python -m tests.browser.chromium && .venv/bin/pytest"
 
 OF_THE_READER = {"english.txt", "german.txt", "deu.txt"}
 """Files that the README's commands read or write and that are not here."""
@@ -95,7 +96,8 @@ def test_every_path_it_names_exists():
     linked = {target for target in re.findall(r"\]\(([^)]+)\)", README) if "://" not in target}
     words = {word for command in commands() for word in command if "/" in word and not word.startswith(".venv/")}
     quoted = set(re.findall(r"`([\w.-]+/[\w./-]*|[\w-]+\.(?:txt|gz|py|md))`", README))
-    named = linked | words | quoted | {"requirements.txt", "requirements-dev.txt", "viz_app/main.py"}
+    named = linked | words | quoted | {"viz_app/main.py"}
+    named |= {"requirements.txt", "requirements-dev.txt", "requirements-dev-no-deps.txt"}
     named = {name for name in named if " " not in name} - OF_THE_READER - WRITTEN_BY_TRAINING
     assert "docs/attention.png" in named
     assert sorted(name for name in named if not (ROOT / name).exists()) == []

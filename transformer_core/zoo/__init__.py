@@ -1,6 +1,6 @@
 """One interface over every kind of model: `load(name).inspect(text)`."""
 
-from transformer_core.zoo.bundled import available, load
+from transformer_core.zoo.bundled import available
 from transformer_core.zoo.interface import (
     MAX_BEAM_SIZE,
     MAX_LENGTH_PENALTY,
@@ -13,6 +13,7 @@ from transformer_core.zoo.interface import (
     InspectionOptions,
     StackShape,
 )
+from transformer_core.zoo.loading import load
 
 __all__ = [
     "MAX_BEAM_SIZE",

@@ -29,16 +29,17 @@ def available() -> list[str]:
     return sorted(names, key=lambda name: (name not in SHIPPED, name))
 
 
-def load(name: str, device: str = "auto") -> "InspectableTranslator":
+def load(name: str, device: str = "auto", dtype: str = "auto") -> "InspectableTranslator":
     """Load a bundled model.
 
     Args:
         name: one of `available()`.
         device: "auto", "cuda", "mps" or "cpu".
+        dtype: "auto" or "float32", which are the same.
 
     Raises:
         InputError: there is no such model.
-        ValueError: the model's files are damaged, or this machine has no such device.
+        ValueError: the model's files are damaged, this machine has no such device, or another dtype.
         FileNotFoundError: one of the model's files is missing.
         DeviceMemoryError: the model does not fit into the GPU's memory.
     """
@@ -47,6 +48,8 @@ def load(name: str, device: str = "auto") -> "InspectableTranslator":
     if name not in names:
         there_is = f"There are: {', '.join(names)}." if names else f"There are none in {PRETRAINED}."
         raise InputError(f"There is no bundled model called {name!a}. {there_is}")
+    if dtype not in ("auto", "float32"):
+        raise ValueError(f"The bundled models run in float32 only, not in {dtype}. Choose float32 or auto.")
     folder = PRETRAINED / name
     with device_memory():
         translator = Translator.load(folder, device)

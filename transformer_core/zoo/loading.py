@@ -1,11 +1,14 @@
 """Opening any model by name: a bundled one, a folder, or one on the Hugging Face hub."""
 
 from collections.abc import Callable
+from pathlib import Path
 
-from transformer_core.zoo.interface import InspectableModel
+from transformer_core.device import choose_device
+from transformer_core.zoo import bundled
+from transformer_core.zoo.interface import InputError, InspectableModel
 
 Progress = Callable[[str, int, int], None]
-"""Called with (file, bytes done, bytes in all) while a model is downloaded; the file is "" for the whole download."""
+"""Called with (file, bytes done, bytes in all) during a download; the file is "" for the whole download."""
 
 
 def load(
@@ -24,10 +27,11 @@ def load(
             "name", with "@revision" after it if it is not the newest.
         device: "auto", "cuda", "mps" or "cpu".
         dtype: "auto", "float32", "bfloat16" or "float16"; "auto" is float32 on a CPU, the checkpoint's own on a GPU.
+            A bundled model is always float32.
         local_models: whether a folder may be opened.
         hub: whether a hub name may be opened, and downloaded if it is not in the cache yet.
-        progress: told how far a download is; without it there is a bar on standard error. What it raises ends the
-            download.
+        progress: told how far a download is, in this thread; without it there is a bar on standard error. What it
+            raises ends the download.
 
     Raises:
         InputError: no such model, or one of a kind that is switched off.
@@ -35,4 +39,57 @@ def load(
         OSError: a file is missing, the disk is full, or the hub cannot be reached.
         DeviceMemoryError: the model does not fit into the GPU's memory.
     """
-    raise NotImplementedError
+    if name in bundled.available():
+        return bundled.load(name, device, dtype)
+    if not name.strip():
+        raise InputError(f"Name a model: {_kinds(local_models, hub)}.")
+    # Before minutes of downloading.
+    choose_device(device)
+    if local_models and (folder := local_folder(name)):
+        return _open(folder, name, device, dtype)
+    if hub and not _is_path(name):
+        # Imported late: the bundled models do without transformers and huggingface_hub, which take seconds.
+        from transformer_core.zoo.hub import download
+
+        return _open(download(name, progress), name, device, dtype)
+    if local_models and _is_path(name):
+        raise InputError(f"There is no folder {name}. Name one that holds a model's config.json and model.safetensors.")
+    raise InputError(f"There is no model {name!a} here. Name {_kinds(local_models, hub)}.")
+
+
+def local_folder(name: str) -> Path | None:
+    """The folder that a name stands for, if there is one."""
+    try:
+        folder = Path(name).expanduser()
+        return folder if folder.exists() else None
+    except (OSError, RuntimeError, ValueError):  # a name too long, no such user after "~", a null character
+        return None
+
+
+def _is_path(name: str) -> bool:
+    """Whether a name can only be meant for a folder."""
+    return (
+        name.startswith(("/", "~", "."))
+        or name.endswith("/")
+        or "\\" in name
+        or Path(name).is_absolute()
+        or name.partition("@")[0].count("/") > 1
+    )
+
+
+def _open(folder: Path, name: str, device: str, dtype: str) -> InspectableModel:
+    from transformer_core.zoo.checkpoint import open_checkpoint
+    from transformer_core.zoo.hugging_face import inspectable
+
+    return inspectable(open_checkpoint(folder, name, device, dtype))
+
+
+def _kinds(local_models: bool, hub: bool) -> str:
+    """What may be named."""
+    kinds = [f"a bundled model ({', '.join(bundled.available())})"] if bundled.available() else []
+    kinds += ["the folder of a Hugging Face model"] * local_models + ["a model on the Hugging Face hub"] * hub
+    if not kinds:
+        return "nothing: there are no bundled models, and folders and the hub are switched off"
+    allowed = " or ".join(kinds)
+    off = ["folders"] * (not local_models) + ["hub names"] * (not hub)
+    return allowed + (f"; {' and '.join(off)} are switched off here" if off else "")

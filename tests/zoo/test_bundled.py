@@ -41,7 +41,7 @@ def test_available_without_a_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(bundled_module, "PRETRAINED", tmp_path / "missing")
     assert zoo.available() == []
     with pytest.raises(InputError, match="There are none in"):
-        zoo.load("tiny-en-de")
+        bundled_module.load("tiny-en-de")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_available_without_a_folder(tmp_path, monkeypatch):
 )
 def test_a_name_that_is_not_listed_is_refused(pretrained, name):
     with pytest.raises(InputError, match=r"There is no bundled model called .* There are: tiny-en-de\."):
-        zoo.load(name, device="cpu")
+        bundled_module.load(name, device="cpu")
 
 
 def test_a_model_without_weights_says_so(tmp_path, monkeypatch):
@@ -64,6 +64,13 @@ def test_a_model_without_weights_says_so(tmp_path, monkeypatch):
 def test_an_unknown_device_says_so(pretrained):
     with pytest.raises(ValueError, match="unknown device"):
         zoo.load("tiny-en-de", device="toaster")
+
+
+def test_a_bundled_model_runs_in_float32_and_says_so(pretrained):
+    assert zoo.load("tiny-en-de", device="cpu", dtype="float32").dtype == torch.float32
+    for dtype in ("bfloat16", "float16", "int8"):
+        with pytest.raises(ValueError, match=f"in float32 only, not in {dtype}"):
+            zoo.load("tiny-en-de", device="cpu", dtype=dtype)
 
 
 def test_what_a_model_says_of_itself(model):

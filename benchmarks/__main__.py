@@ -1,4 +1,4 @@
-"""python -m benchmarks {training, translation, app} [--json]"""
+"""python -m benchmarks {training, translation, recording, app} [--json]"""
 
 import argparse
 import sys
@@ -20,6 +20,12 @@ def main(arguments: list[str] | None = None) -> int:
 
     translation = _add(benchmarks, "translation", "100 sentences, with and without the cache", repeats=5)
     translation.add_argument("--device", default="auto")
+
+    recording = _add(benchmarks, "recording", "what recording attention costs", repeats=10, needs_model=False)
+    recording.add_argument(
+        "--lengths", type=int, nargs="+", help="numbers of tokens; 4096 takes 10 GB of memory; default: 64 to 2048"
+    )
+    recording.add_argument("--device", default="auto")
 
     _add(benchmarks, "app", "seconds until a real Chromium shows a heatmap", repeats=5, needs_model=False)
 
@@ -46,7 +52,8 @@ def _add(benchmarks, name: str, summary: str, repeats: int, needs_model: bool = 
         default = PRETRAINED / "tatoeba-en-de"
         parser.add_argument("--model", type=Path, default=default, help="folder of a translator; default: the bundled")
     # Each is imported only when it runs: "app" needs Playwright, and the others do not.
-    parser.set_defaults(run={"training": _training, "translation": _translation, "app": _app}[name])
+    runs = {"training": _training, "translation": _translation, "recording": _recording, "app": _app}
+    parser.set_defaults(run=runs[name])
     return parser
 
 
@@ -60,6 +67,12 @@ def _translation(options: argparse.Namespace):
     from benchmarks.translation import benchmark
 
     return benchmark(options.model, options.device, options.repeats)
+
+
+def _recording(options: argparse.Namespace):
+    from benchmarks.recording import LENGTHS, benchmark
+
+    return benchmark(options.lengths or LENGTHS, options.device, options.repeats)
 
 
 def _app(options: argparse.Namespace):

@@ -19,6 +19,8 @@ class Row:
     """What was measured, one value a repeat."""
     ratio: float | None = None
     """How it compares; Report.ratio says with what."""
+    more: dict[str, float] = field(default_factory=dict)
+    """Further columns, with their unit in the name. A row may lack some."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,13 @@ class Report:
     def as_text(self) -> str:
         """A table: medians, ranges, ratios."""
         digits = 0 if max(median(row.values) for row in self.rows) >= 1000 else 2
-        cells = [("", f"median {self.unit}", "range", "ratio" if self.ratio else "")]
+        more = list(dict.fromkeys(name for row in self.rows for name in row.more))
+        cells = [("", f"median {self.unit}", "range", "ratio" if self.ratio else "", *more)]
         for row in self.rows:
             low, middle, high = (f"{f(row.values):,.{digits}f}" for f in (min, median, max))
-            cells.append((row.name, middle, f"{low} - {high}", f"{row.ratio:.2f}" if row.ratio is not None else ""))
+            ratio = f"{row.ratio:.2f}" if row.ratio is not None else ""
+            others = [_three_digits(row.more[name]) if name in row.more else "" for name in more]
+            cells.append((row.name, middle, f"{low} - {high}", ratio, *others))
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         table = [
             "  ".join([name.ljust(widths[0]), *(n.rjust(width) for n, width in zip(numbers, widths[1:], strict=True))])
@@ -55,6 +60,11 @@ class Report:
         """Everything, the single measurements included."""
         rows = [asdict(row) | {"median": median(row.values)} for row in self.rows]
         return json.dumps(asdict(self) | {"rows": rows}, indent=2, ensure_ascii=False)
+
+
+def _three_digits(value: float) -> str:
+    """Three digits, or all those before the decimal point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"
 
 
 def paired_ratio(numerators: list[float], denominators: list[float]) -> float:

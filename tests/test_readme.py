@@ -51,13 +51,13 @@ def test_every_command_is_understood(monkeypatch):
     monkeypatch.setattr(transformer_core.__main__, "_train", lambda options: understood.append("train") or 0)
     monkeypatch.setattr(transformer_core.__main__, "_translate", lambda options: understood.append("translate") or 0)
     monkeypatch.setattr(transformer_core.__main__, "_evaluate", lambda options: understood.append("evaluate") or 0)
-    for name in ("training", "translation", "app"):
+    for name in ("training", "translation", "recording", "app"):
         report = Report(name, "s", [Row("only", [1.0])], {})
         monkeypatch.setattr(benchmarks.__main__, f"_{name}", lambda options, r=report: understood.append(r.title) or r)
     for words in commands():
         module, *arguments = words[words.index("-m") + 1 :]
         assert modules[module].main(arguments) == 0
-    assert set(understood) == {"translate", "evaluate", "train", "training", "translation", "app"}
+    assert set(understood) == {"translate", "evaluate", "train", "training", "translation", "recording", "app"}
     assert len(understood) == len(commands())
     assert sum("torchrun" in words[0] for words in commands()) == 1
 

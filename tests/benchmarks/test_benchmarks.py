@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks import training, translation
+from benchmarks import recording, training, translation
 from benchmarks.__main__ import main
 from benchmarks.report import Report, Row, paired_ratio
 from benchmarks.sentences import SENTENCES
@@ -98,6 +98,35 @@ def test_translation_finds_the_same_translations_with_and_without_cache(tiny_tra
     assert report.conditions["translations equal with and without the cache"] == "4 of 4"
 
 
+def test_recording_is_compared_with_a_plain_pass_and_with_the_maps():
+    from transformers import BertConfig
+
+    config = BertConfig(vocab_size=50, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48)
+    report = recording.compare(config, lengths=[8, 300], device=torch.device("cpu"), repeats=2)
+    check(report, rows=6, repeats=2)
+    plain, recorded, maps = report.rows[3:]
+    assert plain.ratio is None
+    assert maps.ratio == paired_ratio(maps.values, plain.values)
+    # Two layers of four heads: a float for every pair of tokens, or queries, keys and values and little more.
+    assert maps.more["kept MB"] == 2 * 4 * 300 * 300 * 4 / 1e6
+    inputs = 2 * 3 * 300 * 32 * 4 / 1e6
+    assert inputs <= recorded.more["kept MB"] < 1.1 * inputs
+    # While the second layer runs, what the first one left is there.
+    assert plain.more["peak MB"] + inputs / 2 <= recorded.more["peak MB"] < maps.more["peak MB"]
+    assert maps.more["kept MB"] <= maps.more["peak MB"]
+    assert recorded.more.keys() == {"peak MB", "kept MB", "head ms", "tile ms"}
+
+
+def test_peak_memory_counts_what_exists_at_the_same_time():
+    def one_after_the_other():
+        first = torch.ones(1_000_000)
+        del first
+        second = torch.ones(500_000)
+        return second + 1
+
+    assert recording._peak_memory(one_after_the_other, torch.device("cpu")) == pytest.approx(4e6, rel=1e-3)
+
+
 def test_the_hundred_sentences_are_a_hundred():
     assert len(set(SENTENCES)) == 100
 
@@ -121,6 +150,14 @@ def test_reports_show_medians_ranges_and_ratios():
     assert [row["median"] for row in json.loads(report.as_json())["rows"]] == [2.0, 5.0]
 
 
+def test_reports_have_further_columns():
+    rows = [Row("first", [1.0], more={"MB": 1234.4}), Row("second", [1.0], more={"MB": 0.5, "ms": 12.345})]
+    lines = Report("Title", "s", rows, {}).as_text().splitlines()
+    assert lines[2].split() == ["median", "s", "range", "MB", "ms"]
+    assert lines[3].split() == ["first", "1.00", "1.00", "-", "1.00", "1,234"]
+    assert lines[4].split() == ["second", "1.00", "1.00", "-", "1.00", "0.500", "12.3"]
+
+
 def test_ratios_are_taken_pair_by_pair():
     # A machine that slows down meanwhile slows both: the ratio stays.
     assert paired_ratio([2.0, 20.0, 200.0], [1.0, 10.0, 100.0]) == 2.0
@@ -130,6 +167,7 @@ def test_ratios_are_taken_pair_by_pair():
     ("arguments", "problem"),
     [
         (["training", "--repeats", "0"], "--repeats 0 must be at least 1"),
+        (["recording", "--lengths", "64", "1"], "at least 2 tokens, not 1"),
         (["translation", "--model", "nowhere"], "nowhere holds no trained model"),
     ],
 )

@@ -5,16 +5,20 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+import transformers
 from PIL import Image
 
 from tests.inspection import examples
 from transformer_core import zoo
 from transformer_core.__main__ import NEEDED_ABILITIES, main
+from transformer_core.inspection import Prediction
 from transformer_core.training.data import SplitRecord, fingerprint, read_pairs
 from transformer_core.zoo import InspectionOptions, StackShape, bundled
 
@@ -280,3 +284,69 @@ def test_what_a_terminal_cannot_show_is_written_as_its_code(monkeypatch, pretrai
     printed = raw.getvalue().decode("ascii")
     assert "Die Katze schl\\xe4ft" in printed
     assert "The cat sleeps.\\x1b[2J\\u202e" in printed
+
+
+@pytest.mark.parametrize(
+    ("family", "options"),
+    [
+        ("masked", ["--masked", "1"]),
+        ("causal", ["--new-tokens", "3"]),
+        ("text-to-text", ["--beam-size", "2"]),
+        ("classifier", ["--second-text", "the dog sleeps"]),
+        ("embedding", []),
+        ("encoder", ["--read-special-tokens"]),
+        ("image", []),
+    ],
+)
+def test_every_kind_of_model_is_inspected_and_written(capsys, tiny_checkpoints, tmp_path, family, options):
+    picture = tmp_path / "red.png"
+    Image.new("RGB", (40, 30), "red").save(picture)
+    content = ["--image", str(picture)] if family == "image" else ["--text", "the cat sleeps"]
+    model = ["--model", str(tiny_checkpoints[family]), "--device", "cpu"]
+    lines = inspect(capsys, *model, *content, *options, "--out", str(tmp_path / "seen.npz"))
+    assert f"({family})" in lines["architecture"]
+    assert lines.get("image") == ("red.png" if family == "image" else None)
+    about, arrays = read_npz(tmp_path / "seen.npz")
+    for name, stack in about["stacks"].items():
+        heads = [layer["heads"] for layer in stack["layers"]]
+        assert lines[f"{name} stack"] == f"{len(heads)} layers x {heads[0]} heads"
+        size = len(arrays[f"{name}.query_tokens"]), len(arrays[f"{name}.key_tokens"])
+        assert [arrays[f"{name}.{layer}"].shape for layer in range(len(heads))] == [(each, *size) for each in heads]
+
+
+def test_the_file_of_a_masked_model_holds_what_transformers_computes(capsys, tiny_checkpoints, tmp_path):
+    folder = str(tiny_checkpoints["masked"])
+    options = ["--text", "the cat sleeps", "--masked", "1", "--device", "cpu"]
+    lines = inspect(capsys, "--model", folder, *options, "--out", str(tmp_path / "seen.npz"))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    network = transformers.AutoModelForMaskedLM.from_pretrained(folder, attn_implementation="eager").eval()
+    batch = tokenizer("the cat sleeps", return_tensors="pt")
+    batch["input_ids"][0, 2] = tokenizer.mask_token_id  # after [CLS] and "the"
+    with torch.no_grad():
+        outputs = network(**batch, output_attentions=True)
+    about, arrays = read_npz(tmp_path / "seen.npz")
+    assert arrays["self.query_tokens"][2] == "[MASK]"
+    for layer, expected in enumerate(outputs.attentions):
+        np.testing.assert_allclose(arrays[f"self.{layer}"], expected[0].numpy(), atol=1e-6)
+    best = outputs.logits[0, 2].softmax(dim=-1).max().item()
+    assert about["predictions"][0]["candidates"][0][1] == pytest.approx(best, rel=1e-5)
+    assert f"{best:.3f}" in lines["mask 1"]
+
+
+def read_npz(path: Path) -> tuple[dict, dict[str, np.ndarray]]:
+    """What `about` says, and the arrays."""
+    with np.load(path, allow_pickle=False) as file:
+        arrays = dict(file)
+    return json.loads(str(arrays.pop("about"))), arrays
+
+
+def test_of_many_predictions_the_first_are_printed_and_the_others_counted(capsys, monkeypatch):
+    candidates = tuple((str(number), 0.125) for number in range(8))
+    predictions = tuple(Prediction(f"next token {number}", number, candidates) for number in range(1, 41))
+    model = Model(set())
+    model.inspect = lambda content, options: replace(examples.pair(), predictions=predictions)
+    monkeypatch.setattr(zoo, "load", model.load)
+    lines = inspect(capsys, "--model", "m", "--text", "a")
+    assert [name for name in lines if name.startswith("next token")] == [f"next token {n}" for n in range(1, 11)]
+    assert lines["next token 10"] == ", ".join(f"\u201c{number}\u201d 0.125" for number in range(5))
+    assert lines["predictions"] == "30 more, and more candidates, in an .npz or .json file and in `predictions`"

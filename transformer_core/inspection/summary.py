@@ -4,6 +4,12 @@ import re
 
 from transformer_core.inspection.inspection import Inspection, Prediction
 
+MOST_PREDICTIONS = 10
+"""Predictions that are shown: a model that writes a text makes one for each of its tokens."""
+
+MOST_CANDIDATES = 5
+"""Candidates that are shown of each."""
+
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that move the cursor, end a line, turn the direction of what follows, or that nothing can print."""
 
@@ -20,7 +26,8 @@ def summary(inspection: Inspection) -> list[tuple[str, str]]:
         ("text" if inspection.image is None else "image", inspection.text),
         ("second text", inspection.second_text),
         ("answer", inspection.answer),
-        *((prediction.place, _candidates(prediction)) for prediction in inspection.predictions),
+        *((prediction.place, _candidates(prediction)) for prediction in inspection.predictions[:MOST_PREDICTIONS]),
+        ("predictions", _others(len(inspection.predictions))),
         *(("note", note) for note in inspection.notes),
         (
             "exactness",
@@ -38,4 +45,12 @@ def one_line(text: str) -> str:
 
 
 def _candidates(prediction: Prediction) -> str:
-    return ", ".join(f"“{label}” {probability:.3f}" for label, probability in prediction.candidates)
+    shown = prediction.candidates[:MOST_CANDIDATES]
+    return ", ".join(f"“{label}” {probability:.3f}" for label, probability in shown)
+
+
+def _others(count: int) -> str:
+    """What is said of the predictions that are not shown."""
+    if count <= MOST_PREDICTIONS:
+        return ""
+    return f"{count - MOST_PREDICTIONS:,} more, and more candidates, in an .npz or .json file and in `predictions`"

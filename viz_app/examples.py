@@ -13,7 +13,7 @@ class Example:
 
 
 LANGUAGES = ("English", "German")
-"""The language of all examples, and that of the translations they speak of."""
+"""The language of all examples, and that of the translations that EXAMPLES speak of."""
 
 EXAMPLES = (
     Example(
@@ -50,6 +50,33 @@ EXAMPLES = (
 )
 
 
-def for_languages(source: str, target: str) -> tuple[Example, ...]:
-    """The examples for a model that translates from one language into the other."""
-    return EXAMPLES if (source, target) == LANGUAGES else ()
+GENERAL = (
+    Example(
+        "Coreference",
+        EXAMPLES[0].text,
+        "“it” is the car. Which heads of the row “it” reach back to “car”?",
+    ),
+    Example(
+        "Agreement",
+        "The children who live next door are very loud.",
+        "“are” agrees with “children”, not with its neighbour “door”. Which heads of the row “are” read “children”?",
+    ),
+    Example(
+        "Ambiguity",
+        "She swam in the river and then sat on the bank.",
+        "This “bank” is no company. Which heads of the row “bank” reach back to “river”?",
+    ),
+    Example(
+        "Repetition",
+        "Tom does not like coffee and Mary does not like tea.",
+        "“does not like” is there twice. Which heads of the second read the first?",
+    ),
+)
+"""English sentences for a model that does not say which languages it reads."""
+
+
+def examples_for(languages: tuple[str, str] | None) -> tuple[Example, ...]:
+    """The examples for a model that translates from one language into the other, or that names no language."""
+    if languages is None:
+        return GENERAL
+    return EXAMPLES if languages == LANGUAGES else ()

@@ -1,24 +1,33 @@
-"""Loading models and inspecting texts: once for all visitors, and not more than memory holds.
+"""Loading models and inspecting texts and images: once for all visitors, and not more than memory holds.
 
 Models are shared between browser sessions, so nothing in here writes to one.
 """
 
 import dataclasses
 import io
+import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
+from cachetools import LRUCache, cached
+from PIL.Image import Image
+from torch import Tensor
 
 from transformer_core import zoo
 from transformer_core.device import DEVICES, choose_device
 from transformer_core.inspection.inspection import Inspection
 from transformer_core.training.log import COLUMNS
 from transformer_core.zoo import bundled
-from viz_app.figures.attention import thumbnails
+from transformer_core.zoo.loading import Progress, local_folder
+from viz_app.figures.attention import thumbnail_cells, thumbnails
+from viz_app.permissions import permissions
+from viz_app.pictures import Picture
 
 NO_MODELS = (
     "There is no trained model in the folder pretrained/. Train one with `python -m transformer_core train`, or get "
@@ -28,18 +37,34 @@ NO_MODELS = (
 MAX_MODELS = 4
 """Loaded models that are kept: the least recently used one goes first."""
 
+MAX_MODEL_BYTES = 8 * 2**30
+"""Size of the loaded models that are kept, together. One that is larger is kept alone."""
+
 MAX_INSPECTIONS = 8
 """Results that are kept. Measured with the bundled English-German model: 0.3 to 0.4 MB for an example sentence, 16.4 MB
 for 501 source and 512 target tokens, which is near the most that it reads and writes."""
 
+MAX_INSPECTION_BYTES = 2**30
+"""Size of the results that are kept, together. A large model's record of a long text can be a gigabyte alone."""
+
 MAX_OVERVIEWS = 3 * MAX_INSPECTIONS
 """Overviews that are kept, one for each stack of a result; 4 KB a head at most."""
 
-_loading = threading.Lock()
+log = logging.getLogger(__name__)
 
 
 class ModelError(RuntimeError):
     """A model's files cannot be used; the message says why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ModelChoice:
+    """Which model, on which device, in which precision."""
+
+    name: str
+    """A bundled model's name, a folder or a hub name."""
+    device: str = "auto"
+    dtype: str = "auto"
 
 
 def models() -> list[str]:
@@ -65,71 +90,163 @@ def device_name(device: str) -> str:
     return f"auto: {choose_device('auto').type}" if device == "auto" else device
 
 
-def load(name: str, device: str) -> zoo.InspectableModel:
-    """The model on that device, loaded once and shared. One that a GPU cannot hold is on the CPU.
+def _bounded_cache(max_entries: int, max_bytes: int, num_bytes: Callable[[Any], int]) -> LRUCache:
+    """A cache from which the least recently used entries go as soon as there are too many or too large ones."""
+    return LRUCache(max_bytes, lambda value: min(max(num_bytes(value), max_bytes // max_entries), max_bytes))
+
+
+def _model_bytes(model: zoo.InspectableModel) -> int:
+    return model.num_parameters * model.dtype.itemsize
+
+
+def _inspection_bytes(inspection: Inspection) -> int:
+    """Memory of all recorded tensors. Parts of a stack share its calls, and calls may share a mask."""
+    calls = {id(call): call for stack in inspection.stacks.values() for call in stack.calls}
+    tensors = (value for call in calls.values() for value in vars(call).values() if isinstance(value, Tensor))
+    return sum({(storage := tensor.untyped_storage()).data_ptr(): storage.nbytes() for tensor in tensors}.values())
+
+
+def load(choice: ModelChoice, progress: Progress | None = None) -> zoo.InspectableModel:
+    """The model, loaded once and shared. One that a GPU cannot hold is on the CPU.
+
+    Args:
+        progress: told how far a download is; what it raises ends the download.
 
     Raises:
-        ModelError: its files are missing or damaged.
+        ModelError: there is no such model, it may not be opened here, or its files are missing or damaged.
     """
-    # The lock keeps sessions that open together from loading different models at the same time.
-    with _loading:
-        try:
-            return _load(name, choose_device(device).type, _version(name))
-        except (OSError, ValueError) as error:
-            raise ModelError(str(error)) from error
-
-
-@st.cache_resource(max_entries=MAX_MODELS, show_spinner=False)
-def _load(name: str, device: str, version: str) -> zoo.InspectableModel:
-    """`version` is part of the cache's key."""
+    choice = _on_its_device(choice)
     try:
-        return zoo.load(name, device)
+        return _load(choice, _version(choice.name), progress)
+    except (OSError, ValueError) as error:
+        raise ModelError(str(error)) from error
+    except MemoryError as error:
+        raise ModelError("this machine has too little memory for it") from error
+    # Files of other people can fail in ways that nobody foresaw: the page stays, and the log has the rest.
+    except Exception as error:
+        log.exception("A model could not be loaded")
+        raise ModelError(
+            f"opening it failed in a way that Headlight does not know ({type(error).__name__}). The terminal that runs "
+            "Headlight shows the details."
+        ) from error
+
+
+def _same_model(choice: ModelChoice, version: str, progress: Progress | None) -> tuple[ModelChoice, str]:
+    return choice, version
+
+
+# Sessions that want the same model wait for the one that loads it; others go on.
+@cached(
+    _bounded_cache(MAX_MODELS, MAX_MODEL_BYTES, _model_bytes),
+    key=_same_model,
+    condition=threading.Condition(),
+)
+def _load(choice: ModelChoice, version: str, progress: Progress | None) -> zoo.InspectableModel:
+    """`version` is part of the cache's key."""
+    allowed = permissions()
+    _make_room(choice.name)
+    try:
+        return zoo.load(
+            choice.name,
+            choice.device,
+            choice.dtype,
+            local_models=allowed.local_models,
+            hub=allowed.hub,
+            progress=progress,
+        )
     except zoo.DeviceMemoryError:
-        return _load(name, "cpu", version)
+        return _load(dataclasses.replace(choice, device="cpu"), version, progress)
+
+
+def _make_room(name: str) -> None:
+    """Let models go before this one is loaded, so that they are not all in memory together."""
+    needed = sum(size for path, _, size in _state(name) if path.suffix == ".safetensors")
+    cache = _load.cache
+    with _load.cache_lock:
+        while cache and cache.currsize + needed > cache.maxsize:
+            cache.popitem()
+
+
+def _on_its_device(choice: ModelChoice) -> ModelChoice:
+    """The same with the device that "auto" means, so that both share what is kept."""
+    return dataclasses.replace(choice, device=choose_device(choice.device).type)
 
 
 def _version(name: str) -> str:
-    """Changes when the model's weights are replaced, and with the folder that holds all models."""
-    weights = Path(bundled.PRETRAINED) / name / "model.safetensors"
-    modified = weights.stat().st_mtime_ns if name in models() and weights.is_file() else None
-    return f"{weights} {modified}"
+    """Changes when the files of a model are replaced, and with the folder that a name means."""
+    return " ".join(f"{path} {modified} {size}" for path, modified, size in _state(name))
 
 
-def inspect(name: str, device: str, text: str, options: zoo.InspectionOptions) -> Inspection:
-    """The text seen by the model. Out of memory on a GPU, it runs on the CPU, and a note says so.
+def _state(name: str) -> list[tuple[Path, int, int]]:
+    """The files of a model with the nanosecond of their last change and their size in bytes.
+
+    A hub name has none: what is downloaded does not change.
+    """
+    if name in models():
+        folder = Path(bundled.PRETRAINED) / name
+    elif not permissions().local_models or (folder := local_folder(name)) is None:
+        return []
+    try:
+        files = sorted(path for path in folder.resolve().iterdir() if path.suffix in (".safetensors", ".json"))
+        return [(path, (status := path.stat()).st_mtime_ns, status.st_size) for path in files]
+    except OSError:  # a file, a broken link, a folder that may not be read: loading it says so
+        return []
+
+
+Content = str | Picture
+"""What a model looks at."""
+
+
+def inspect(choice: ModelChoice, content: Content, options: zoo.InspectionOptions) -> Inspection:
+    """The text or image seen by the model. Out of memory on a GPU, it runs on the CPU, and a note says so.
 
     Raises:
-        InputError: the text or an option cannot be used; the message is for the visitor.
+        InputError: the input or an option cannot be used; the message is for the visitor.
         ModelError: the model cannot be loaded.
     """
-    return _inspect(name, choose_device(device).type, text, options, _version(name))
+    choice = _on_its_device(choice)
+    return _inspect(choice, content, options, _version(choice.name))
 
 
-@st.cache_resource(max_entries=MAX_INSPECTIONS, show_spinner=False)
-def _inspect(name: str, device: str, text: str, options: zoo.InspectionOptions, version: str) -> Inspection:
+@cached(
+    _bounded_cache(MAX_INSPECTIONS, MAX_INSPECTION_BYTES, _inspection_bytes),
+    condition=threading.Condition(),
+)
+def _inspect(choice: ModelChoice, content: Content, options: zoo.InspectionOptions, version: str) -> Inspection:
     """`version` is part of the cache's key. A result of the CPU that stands in for the GPU's is kept like any other,
     so that the GPU is not filled up again at every rerun."""
+    seen: str | Image = content.image if isinstance(content, Picture) else content
     try:
-        inspection = load(name, device).inspect(text, options)
+        inspection = load(choice).inspect(seen, options)
     except zoo.DeviceMemoryError:
-        inspection = load(name, "cpu").inspect(text, options)
-    if torch.device(inspection.provenance.device).type == device:
+        inspection = load(dataclasses.replace(choice, device="cpu")).inspect(seen, options)
+    if isinstance(content, Picture):
+        inspection = dataclasses.replace(inspection, text=content.name)
+    if torch.device(inspection.provenance.device).type == choice.device:
         return inspection
-    note = f"The {device.upper()} device ran out of memory, so this ran on the CPU."
+    note = f"The {choice.device.upper()} device ran out of memory, so this ran on the CPU."
     return dataclasses.replace(inspection, notes=(*inspection.notes, note))
 
 
-def overview(name: str, device: str, text: str, options: zoo.InspectionOptions, stack: str) -> list[np.ndarray]:
+def overview(choice: ModelChoice, content: Content, options: zoo.InspectionOptions, stack: str) -> list[np.ndarray]:
     """The thumbnails of all heads of a stack, (head, row, column) for each layer, of what `inspect` gives."""
-    return _overview(name, choose_device(device).type, text, options, _version(name), stack)
+    choice = _on_its_device(choice)
+    return _overview(choice, content, options, _version(choice.name), stack)
 
 
-@st.cache_resource(max_entries=MAX_OVERVIEWS, show_spinner=False)
+@cached(LRUCache(MAX_OVERVIEWS), condition=threading.Condition())
 def _overview(
-    name: str, device: str, text: str, options: zoo.InspectionOptions, version: str, stack: str
+    choice: ModelChoice, content: Content, options: zoo.InspectionOptions, version: str, stack: str
 ) -> list[np.ndarray]:
-    layers = _inspect(name, device, text, options, version).stacks[stack]
-    return [thumbnails(layers.weights(layer).cpu().numpy()) for layer in range(len(layers))]
+    layers = _inspect(choice, content, options, version).stacks[stack]
+    cells = thumbnail_cells(max(layers.num_heads(layer) for layer in range(len(layers))))
+    return [thumbnails(layers.weights(layer).cpu().numpy(), cells) for layer in range(len(layers))]
+
+
+def forget() -> None:
+    """Drop all models and results that are kept."""
+    for kept in (_load, _inspect, _overview):
+        kept.cache_clear()
 
 
 def training_run(name: str) -> pd.DataFrame | None:

@@ -11,6 +11,7 @@ if str(ROOT) not in sys.path:
 import streamlit as st  # noqa: E402
 
 from viz_app.errors import plain_errors  # noqa: E402
+from viz_app.permissions import refuse_unknown_arguments  # noqa: E402
 
 HERE = Path(__file__).parent
 # Not "pages": Streamlit takes a folder of that name beside the main script for its older kind of multi-page app, and
@@ -31,4 +32,5 @@ page = st.navigation(
     position="top",
 )
 with plain_errors():
+    refuse_unknown_arguments()
     page.run()

@@ -1,5 +1,6 @@
 """The app without a browser, on the tiny translator of the tests."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,17 +13,22 @@ from transformer_core.zoo import bundled
 
 install_import_hook("viz_app.figures", "shape_checking.check_shapes")
 
+MAIN = Path(viz_app.__file__).with_name("main.py")
+
 
 @pytest.fixture
 def pretrained(tiny_translator_folder, monkeypatch):
     """Make the tiny translator the only bundled model; the folder that holds it."""
+    from viz_app import library
+
     monkeypatch.setattr(bundled, "PRETRAINED", tiny_translator_folder.parent)
     yield tiny_translator_folder.parent
-    st.cache_resource.clear()
+    library.forget()
     st.cache_data.clear()
 
 
 @pytest.fixture
-def app(pretrained) -> AppTest:
-    """The app, not yet opened."""
-    return AppTest.from_file(Path(viz_app.__file__).with_name("main.py"), default_timeout=60)
+def app(pretrained, monkeypatch) -> AppTest:
+    """The app, not yet opened, started without arguments."""
+    monkeypatch.setattr(sys, "argv", [str(MAIN)])
+    return AppTest.from_file(MAIN, default_timeout=60)

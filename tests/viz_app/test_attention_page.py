@@ -67,8 +67,10 @@ def test_the_certificate_is_rounded_up_and_says_what_was_checked(app, monkeypatc
 
     monkeypatch.setattr(bundled.InspectableTranslator, "inspect", inspect)
     app.run()
-    assert "weights exact to 8e-07, checked on up to 4 rows of every head" in words(app)
-    assert "rows sum to 1 within 2e-07" in words(app)
+    badge = app.markdown[1]
+    assert "Checked: the model's own weights, within 8e-07" in badge.value and "green" in badge.value
+    assert "on up to 4 rows of every head" in badge.proto.help
+    assert "sum to 1 within 2e-07" in badge.proto.help
 
 
 def test_the_translation_is_the_models(app, translator):
@@ -298,7 +300,7 @@ def test_empty_choices_in_a_link_fall_back(app):
 
 
 def test_a_text_too_long_for_a_heatmap_still_has_its_overview(app, monkeypatch):
-    monkeypatch.setattr("viz_app.figures.attention.MAX_HEATMAP_TOKENS", 5)
+    monkeypatch.setattr("viz_app.attention.heads.MAX_HEATMAP_TOKENS", 5)
     show(app, stack="encoder")
     assert_calm(app)
     assert "up to 5 tokens a side" in app.info[0].value

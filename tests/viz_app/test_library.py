@@ -14,8 +14,10 @@ from transformer_core import zoo
 from transformer_core.device import choose_device
 from transformer_core.zoo import bundled
 from viz_app import library
+from viz_app.library import ModelChoice
 
 TEXT = "The cat sleeps."
+TINY = ModelChoice("tiny-en-de", "cpu")
 
 
 @dataclass
@@ -25,8 +27,10 @@ class SmallGPU:
     loaded: list[str] = field(default_factory=list)
     fails_on: str = "inspect"
     inspections: int = 0
+    num_parameters: int = 1
+    dtype: torch.dtype = torch.float32
 
-    def load(self, name, device):
+    def load(self, name, device, dtype, **options):
         self.loaded.append(device)
         if device == "cpu":
             return original_load(name, device)
@@ -47,8 +51,8 @@ def test_out_of_memory_on_the_gpu_runs_on_the_cpu_and_says_so(pretrained, monkey
     gpu = SmallGPU(fails_on=fails_on)
     monkeypatch.setattr(zoo, "load", gpu.load)
     monkeypatch.setattr(library, "choose_device", lambda name: torch.device("cuda" if name == "auto" else name))
-    inspection = library.inspect("tiny-en-de", "auto", TEXT, zoo.InspectionOptions())
-    assert library.inspect("tiny-en-de", "auto", TEXT, zoo.InspectionOptions()) is inspection
+    inspection = library.inspect(ModelChoice("tiny-en-de"), TEXT, zoo.InspectionOptions())
+    assert library.inspect(ModelChoice("tiny-en-de"), TEXT, zoo.InspectionOptions()) is inspection
     assert gpu.loaded == ["cuda", "cpu"]
     assert gpu.inspections == (fails_on == "inspect")
     assert inspection.answer == "Die Katze schläft."
@@ -59,14 +63,14 @@ def test_out_of_memory_on_the_gpu_runs_on_the_cpu_and_says_so(pretrained, monkey
 def test_sessions_that_open_together_share_one_model(pretrained, monkeypatch):
     loads = []
 
-    def slow_load(name, device):
+    def slow_load(name, device, *precision, **options):
         loads.append(name)
         time.sleep(0.2)
         return original_load(name, device)
 
     monkeypatch.setattr(zoo, "load", slow_load)
     found = []
-    threads = [threading.Thread(target=lambda: found.append(library.load("tiny-en-de", "cpu"))) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: found.append(library.load(TINY))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -77,39 +81,41 @@ def test_sessions_that_open_together_share_one_model(pretrained, monkeypatch):
 
 def test_the_same_text_is_computed_once(pretrained):
     options = zoo.InspectionOptions()
-    first = library.inspect("tiny-en-de", "cpu", TEXT, options)
-    assert library.inspect("tiny-en-de", "cpu", TEXT, options) is first
-    assert library.inspect("tiny-en-de", "cpu", TEXT, zoo.InspectionOptions(beam_size=1)) is not first
+    first = library.inspect(TINY, TEXT, options)
+    assert library.inspect(TINY, TEXT, options) is first
+    assert library.inspect(TINY, TEXT, zoo.InspectionOptions(beam_size=1)) is not first
 
 
 def test_auto_and_the_device_that_it_means_share_one_result(pretrained):
     options = zoo.InspectionOptions()
     chosen = choose_device("auto").type
-    assert library.load("tiny-en-de", "auto") is library.load("tiny-en-de", chosen)
-    assert library.inspect("tiny-en-de", "auto", TEXT, options) is library.inspect("tiny-en-de", chosen, TEXT, options)
+    assert library.load(ModelChoice("tiny-en-de")) is library.load(ModelChoice("tiny-en-de", chosen))
+    assert library.inspect(ModelChoice("tiny-en-de"), TEXT, options) is library.inspect(
+        ModelChoice("tiny-en-de", chosen), TEXT, options
+    )
 
 
 def test_a_replaced_model_is_loaded_anew(pretrained, tmp_path, monkeypatch):
     shutil.copytree(pretrained / "tiny-en-de", tmp_path / "tiny-en-de")
     monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
     options = zoo.InspectionOptions(beam_size=1)
-    before = library.inspect("tiny-en-de", "cpu", TEXT, options)
+    before = library.inspect(TINY, TEXT, options)
     weights = load_file(tmp_path / "tiny-en-de" / "model.safetensors")
     save_file({name: -tensor for name, tensor in weights.items()}, tmp_path / "tiny-en-de" / "model.safetensors")
-    after = library.inspect("tiny-en-de", "cpu", TEXT, options)
+    after = library.inspect(TINY, TEXT, options)
     assert after.provenance.weights_hash != before.provenance.weights_hash
 
 
 def test_thumbnails_are_computed_once_for_each_text_and_stack(pretrained):
     options = zoo.InspectionOptions()
-    first = library.overview("tiny-en-de", "cpu", TEXT, options, "cross")
-    assert library.overview("tiny-en-de", "cpu", TEXT, options, "cross") is first
+    first = library.overview(TINY, TEXT, options, "cross")
+    assert library.overview(TINY, TEXT, options, "cross") is first
     for other in (
-        library.overview("tiny-en-de", "cpu", TEXT, options, "encoder"),
-        library.overview("tiny-en-de", "cpu", "We are tired today.", options, "cross"),
+        library.overview(TINY, TEXT, options, "encoder"),
+        library.overview(TINY, "We are tired today.", options, "cross"),
     ):
         assert not np.array_equal(other[0], first[0])
-    stack = library.inspect("tiny-en-de", "cpu", TEXT, options).stacks["cross"]
+    stack = library.inspect(TINY, TEXT, options).stacks["cross"]
     np.testing.assert_array_equal(first[1][2], stack.weights(1, 2).numpy())
 
 
@@ -152,9 +158,7 @@ def test_sessions_do_not_see_each_others_texts(pretrained):
     answers = {}
 
     def inspect(index):
-        answers[index] = library.inspect(
-            "tiny-en-de", "cpu", texts[index], zoo.InspectionOptions(beam_size=1 + index // 4)
-        )
+        answers[index] = library.inspect(TINY, texts[index], zoo.InspectionOptions(beam_size=1 + index // 4))
 
     threads = [threading.Thread(target=inspect, args=(index,)) for index in range(len(texts))]
     for thread in threads:
@@ -177,5 +181,5 @@ def test_only_devices_of_this_machine_are_offered():
 
 
 def test_a_model_that_cannot_be_loaded_says_why(pretrained):
-    with pytest.raises(library.ModelError, match="no bundled model"):
-        library.load("missing", "cpu")
+    with pytest.raises(library.ModelError, match=r"no folder \./missing"):
+        library.load(ModelChoice("./missing", "cpu"))

@@ -19,7 +19,16 @@ MAX_HEATMAP_TOKENS = 512
 """Tokens a side up to which a browser draws a heatmap in about half a second (1.5 MB of weights)."""
 
 THUMBNAIL_CELLS = 32
-"""Cells a side of a thumbnail. It covers about 50 pixels, so more could not be seen."""
+"""Cells a side of a thumbnail at most. It covers about 50 pixels, so more could not be seen."""
+
+ROW_CELLS = 512
+"""Cells across the whole overview: the thumbnails of a model with many heads are smaller."""
+
+LAYER_PIXELS = 22
+"""Height of a row of thumbnails at least."""
+
+GRID_LABEL_PIXELS = 18
+"""Room that the number of a layer or of a head needs."""
 
 ROW_PIXELS = 13
 """Height that a token's label needs."""
@@ -40,12 +49,17 @@ def thumbnails(
     return weights
 
 
-def thumbnail_note(num_queries: int, num_keys: int) -> str:
+def thumbnail_cells(num_heads: int) -> int:
+    """Cells a side of each thumbnail, in an overview with so many heads in a row."""
+    return max(8, min(THUMBNAIL_CELLS, ROW_CELLS // num_heads))
+
+
+def thumbnail_note(num_queries: int, num_keys: int, cells: int = THUMBNAIL_CELLS) -> str:
     """What the colours of a stack's thumbnails mean, in a sentence or two."""
     note = "Every head, a row a layer: click one to open it. Dark blue is 0, yellow is 1, as in the heatmap."
-    if max(num_queries, num_keys) <= THUMBNAIL_CELLS:
+    if max(num_queries, num_keys) <= cells:
         return note
-    rows, columns = (max(length / THUMBNAIL_CELLS, 1) for length in (num_queries, num_keys))
+    rows, columns = (max(length / cells, 1) for length in (num_queries, num_keys))
     return f"{note} Each cell shows the largest of about {rows:.2g}\u00a0×\u00a0{columns:.2g} weights."
 
 
@@ -53,6 +67,11 @@ def strongest_pair(weights: Float[np.ndarray, "query key"]) -> tuple[int, int, f
     """Row, column and value of the largest weight; the first one in reading order if several are equal."""
     row, column = np.unravel_index(np.argmax(weights), weights.shape)
     return int(row), int(column), float(weights[row, column])
+
+
+def sees_later(weights: Float[np.ndarray, "head query key"]) -> bool | None:
+    """Whether any row reads from a column behind its own; None where only one token is."""
+    return bool(np.triu(weights, 1).any()) if weights.shape[-1] > 1 else None
 
 
 def head_grid(
@@ -69,7 +88,9 @@ def head_grid(
     Args:
         layers: the thumbnails of each layer, all of one size; layers may differ in their number of heads.
         selected: the (layer, head) to outline, counted from 0.
+        height: of the figure in pixels; grows with the number of layers.
     """
+    height = max(height, LAYER_PIXELS * len(layers) + 60)
     rows, columns = layers[0].shape[1:]
     num_heads = max(len(heads) for heads in layers)
     row_pitch, column_pitch = rows + _gap(rows), columns + _gap(columns)
@@ -116,14 +137,12 @@ def head_grid(
     figure.update_xaxes(
         title="head",
         side="top",
-        tickvals=[number * column_pitch + (columns - 1) / 2 for number in range(num_heads)],
-        ticktext=[str(number + 1) for number in range(num_heads)],
+        **_numbers(num_heads, column_pitch, columns, room=500),
         range=[-0.5 - _gap(columns) / 2, num_heads * column_pitch - 0.5],
     )
     figure.update_yaxes(
         title="layer",
-        tickvals=[number * row_pitch + (rows - 1) / 2 for number in range(len(layers))],
-        ticktext=[str(number + 1) for number in range(len(layers))],
+        **_numbers(len(layers), row_pitch, rows, room=height - 60),
         range=[len(layers) * row_pitch - 0.5, -0.5 - _gap(rows) / 2],
     )
     figure.update_xaxes(showgrid=False, zeroline=False, showline=False)
@@ -137,6 +156,16 @@ def head_grid(
         hovermode="closest",
         hoverdistance=-1,
     )
+
+
+def _numbers(count: int, pitch: int, cells: int, room: int) -> dict[str, object]:
+    """Axis settings that number the thumbnails from 1, as many of them as there is room for."""
+    shown = range(0, count, math.ceil(count * GRID_LABEL_PIXELS / room))
+    return {
+        "tickmode": "array",
+        "tickvals": [number * pitch + (cells - 1) / 2 for number in shown],
+        "ticktext": [str(number + 1) for number in shown],
+    }
 
 
 def _gap(cells: int) -> int:

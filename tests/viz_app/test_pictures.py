@@ -1,0 +1,56 @@
+"""Images from visitors: what is read, and what is refused in words."""
+
+import io
+import struct
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from transformer_core.zoo import InputError
+from viz_app.pictures import drawn, read
+
+
+def saved(image: Image.Image, format: str) -> bytes:
+    file = io.BytesIO()
+    image.save(file, format, lossless=True)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("format", ["PNG", "WEBP"])
+def test_an_image_is_read_as_it_is(format):
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3), dtype=np.uint8)
+    picture = read("cat.png", saved(Image.fromarray(pixels), format))
+    assert picture.name == "cat.png"
+    np.testing.assert_array_equal(np.asarray(picture.image.convert("RGB")), pixels)
+
+
+def test_a_jpeg_is_read():
+    assert read("cat.jpg", saved(Image.new("RGB", (9, 4)), "JPEG")).image.size == (9, 4)
+
+
+def test_pictures_are_told_apart_by_their_bytes_and_can_be_keys():
+    red, blue = (saved(Image.new("RGB", (4, 4), colour), "PNG") for colour in ("red", "blue"))
+    assert read("a", red) == read("a", red) != read("a", blue)
+    assert len({read("a", red), read("a", red), read("a", blue), drawn()}) == 3
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"not an image", b"<svg xmlns='http://www.w3.org/2000/svg'/>", saved(Image.new("L", (3, 3)), "GIF")]
+)
+def test_another_kind_of_file_is_refused(data):
+    with pytest.raises(InputError, match="no PNG, JPEG or WebP"):
+        read("x.png", data)
+
+
+def test_a_bomb_is_refused_before_it_is_decoded():
+    """A PNG of 100 bytes that claims 60,000 × 60,000 pixels."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
+    bomb = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
+    with pytest.raises(InputError, match="far too many pixels"):
+        read("bomb.png", bomb)

@@ -1,0 +1,84 @@
+"""What the model made of the input, and what vouches for the weights below."""
+
+import html
+from collections.abc import Sequence
+
+import streamlit as st
+
+from transformer_core.inspection.inspection import Inspection, Prediction
+from transformer_core.zoo import InspectableModel, InspectionOptions
+from viz_app.attention.badge import judge
+from viz_app.attention.words import ANSWER, NO_ANSWER
+from viz_app.errors import escape_markdown
+from viz_app.figures.predictions import probability_bars
+
+
+def show_answer(model: InspectableModel, inspection: Inspection, options: InspectionOptions) -> None:
+    """The answer with what else was likely beside it, and how far the weights below can be relied on."""
+    if inspection.predictions:
+        words, chart = st.columns(2, gap="small")
+        with chart:
+            show_predictions(inspection.predictions)
+    else:
+        words = st.container()
+    with words:
+        show_text(model, inspection, options)
+        show_badge(inspection)
+    # What is true of the model is true of every result; a sentence stands here once.
+    for note in dict.fromkeys((*model.notes, *inspection.notes)):
+        st.caption(f"**Note:** {escape_markdown(note)}")
+
+
+def show_text(model: InspectableModel, inspection: Inspection, options: InspectionOptions) -> None:
+    """The answer in words, or what takes its place."""
+    name, answer, prompt = ANSWER[model.family], inspection.answer, ""
+    if not answer and model.family in NO_ANSWER:
+        st.caption(NO_ANSWER[model.family])
+        return
+    if model.languages:
+        name = model.languages[1]
+    if options.chat and "chat" in model.abilities:
+        name = "Reply"
+    elif model.family == "causal":
+        prompt = f'<span class="headlight-prompt">{html.escape(inspection.text)}</span>'
+    # Text from the model is escaped: it is shown as it is, whatever it holds.
+    st.html(
+        f'<div class="headlight-answer-label">{html.escape(name)}</div>'
+        f'<div class="headlight-answer" dir="auto">{prompt}{html.escape(answer) or "(empty)"}</div>'
+    )
+
+
+def show_predictions(predictions: Sequence[Prediction]) -> None:
+    """The likeliest candidates at one place, with their probabilities."""
+    titles = [f"Probabilities: {prediction.place}" for prediction in predictions]
+    chosen = 0
+    if len(predictions) > 1:
+        chosen = st.selectbox(
+            "Probabilities",
+            range(len(titles)),
+            format_func=lambda number: titles[number],
+            key="place",
+            bind="query-params",
+            label_visibility="collapsed",
+        )
+    else:
+        st.html(f'<div class="headlight-answer-label">{html.escape(titles[0])}</div>')
+    st.plotly_chart(
+        probability_bars(predictions[chosen]),
+        key="predictions",
+        config={"displayModeBar": False},
+        alt=f"{titles[chosen]}, of the likeliest candidates.",
+    )
+
+
+def show_badge(inspection: Inspection) -> None:
+    """Whether the weights can be trusted; hovering says how that was found out."""
+    badge, source = judge(inspection), inspection.provenance
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="badge"):
+        st.badge(badge.label, color="green" if badge.good else "red", help=badge.explanation)
+        st.caption(
+            f"{inspection.seconds:.2f} s on {source.device}",
+            help=f"{escape_markdown(source.model)}, weights {source.weights_hash}, {source.dtype}, "
+            f"PyTorch {source.torch_version}.",
+            width="content",
+        )

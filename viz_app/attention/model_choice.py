@@ -1,0 +1,138 @@
+"""Which model is looked at: one that is bundled, or the visitor's own."""
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from transformer_core.zoo import InspectableModel
+from transformer_core.zoo.loading import Progress
+from viz_app import library
+from viz_app.attention.words import purpose, sizes
+from viz_app.errors import escape_markdown
+from viz_app.library import ModelChoice
+from viz_app.permissions import HOW_TO_ALLOW, Permissions
+from viz_app.state import clean_text
+
+OWN = "Your own model"
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+
+WHAT_TO_NAME = {
+    (True, True): "Folder, or name on the Hugging Face hub",
+    (True, False): "Folder on the machine that runs Headlight",
+    (False, True): "Name on the Hugging Face hub",
+}
+"""What the box for a model of one's own takes, by whether folders and hub names are allowed."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What the first row of the page holds."""
+
+    model: ModelChoice | None
+    """None as long as no model of one's own is named."""
+    options: st.delta_generator.DeltaGenerator
+    """The popover for what is rarely touched."""
+
+
+def choose_model(names: list[str], allowed: Permissions) -> Chosen:
+    """The model, its device and its precision."""
+    if not allowed.own_models and asks_for_own():
+        st.info(HOW_TO_ALLOW)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        name = st.selectbox(
+            "Model",
+            [*names, OWN] if allowed.own_models else names,
+            key="model",
+            bind="query-params",
+            help=None if allowed.own_models else HOW_TO_ALLOW,
+            width=180,
+        )
+        if name == OWN:
+            name = name_own(allowed)
+        options = st.popover("Options")
+    with options:
+        device = st.selectbox(
+            "Device", library.devices(), format_func=library.device_name, key="device", bind="query-params"
+        )
+        if name in names:
+            return Chosen(ModelChoice(name, device), options)
+        dtype = st.selectbox(
+            "Precision",
+            DTYPES,
+            key="dtype",
+            bind="query-params",
+            help="The number type of weights and computation. auto: float32 on a CPU, on a GPU the type that the model "
+            "was saved in. float16 can overflow, and is slow on many CPUs.",
+        )
+    return Chosen(ModelChoice(name, device, dtype) if name else None, options)
+
+
+def asks_for_own() -> bool:
+    """Whether the address asks for a model of one's own."""
+    return "own" in st.query_params or st.query_params.get("model") == OWN
+
+
+def name_own(allowed: Permissions) -> str:
+    """The folder or hub name that was opened last. In a form, so that nothing is loaded before Enter."""
+    label = WHAT_TO_NAME[allowed.local_models, allowed.hub]
+    with st.form("own-form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        own = st.text_input(
+            label,
+            key="own",
+            bind="query-params",
+            persist_state="session",
+            placeholder=f"{label}, then Enter",
+            label_visibility="collapsed",
+        )
+        st.form_submit_button("Open")
+    return clean_text(own).strip()
+
+
+def open_model(choice: ModelChoice) -> InspectableModel | None:
+    """The model; None, and a message on the page, if it cannot be loaded."""
+    shown = escape_markdown(choice.name)
+    with st.spinner(f"Opening {shown}", show_time=True):
+        download = st.empty()
+        try:
+            return library.load(choice, progress=progress_bar(download))
+        except library.ModelError as error:
+            st.error(f"The model {shown} cannot be loaded: {escape_markdown(clean_text(str(error)))}")
+        finally:
+            download.empty()
+    return None
+
+
+def progress_bar(place: st.delta_generator.DeltaGenerator) -> Progress:
+    """What shows a download there. Drawing it is also where a visitor who goes on to something else ends it."""
+
+    def show(file: str, done: int, total: int) -> None:
+        place.progress(
+            min(done / total, 1.0) if total else 0.0,
+            f"Downloading: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB. Choose another model to stop.",
+        )
+
+    return show
+
+
+def introduce(model: InspectableModel) -> None:
+    """What was loaded, in one line; hovering says the rest."""
+    if model.languages:
+        pair = "-".join(escape_markdown(language) for language in model.languages)
+        does = f"A real {pair} Transformer translates your sentence; see what each of its attention heads reads."
+    else:
+        does = escape_markdown(purpose(model.architecture, model.family))
+    st.markdown(does, width="content")
+    partial = " · partial" if model.notes else ""
+    st.caption(
+        sizes(model.stacks, model.num_parameters) + partial,
+        help=" ".join(
+            (
+                f"{escape_markdown(model.architecture)}, loaded from {escape_markdown(model.name)},",
+                f"in {str(model.dtype).removeprefix('torch.')} on {model.device}.",
+                f"The SHA-256 of its weights begins with {model.weights_hash}.",
+                *(escape_markdown(note) for note in model.notes),
+            )
+        ),
+        width="content",
+    )

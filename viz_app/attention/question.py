@@ -1,0 +1,204 @@
+"""What the model is asked: a text, a pair of texts or an image, and how it is read."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from transformer_core.zoo import (
+    MAX_BEAM_SIZE,
+    MAX_LENGTH_PENALTY,
+    MAX_NEW_TOKENS,
+    InputError,
+    InspectableModel,
+    InspectionOptions,
+)
+from viz_app import pictures
+from viz_app.attention.words import VERB
+from viz_app.errors import escape_markdown
+from viz_app.examples import GENERAL, Example, examples_for
+from viz_app.figures.tokens import distinct
+from viz_app.library import Content
+from viz_app.pictures import Picture
+from viz_app.state import clean_text
+
+PAPER = "“Attention Is All You Need”, section 6.1,"
+
+NEW_TOKENS = 5
+"""What a causal model writes on at first."""
+
+MANY_TOKENS = 30
+"""From here on, the tokens to mask scroll in a box."""
+
+
+def ask(
+    model: InspectableModel | None, options_place: st.delta_generator.DeltaGenerator
+) -> tuple[Content, InspectionOptions]:
+    """What the model is to look at, and how. Without a model there is the text box alone, so that no text is lost.
+
+    Args:
+        options_place: where the options that are rarely touched are drawn.
+
+    Raises:
+        InputError: an image that cannot be read; the message is for the visitor.
+    """
+    if model is None:
+        return ask_text(None, GENERAL), InspectionOptions()
+    if "image" in model.abilities:
+        return ask_image(), InspectionOptions()
+    with options_place:
+        options = choose_options(model)
+    text = ask_text(model, examples_for(model.languages))
+    if "second text" in model.abilities:
+        options["second_text"] = ask_second_text()
+    if "mask" in model.abilities:
+        options["masked"] = choose_masks(model, text)
+    return text, InspectionOptions(**options)
+
+
+def choose_options(model: InspectableModel) -> dict[str, int | float | bool | str | tuple[int, ...]]:
+    """The `InspectionOptions` that are rarely touched, as far as the model has them."""
+    abilities, options = model.abilities, {}
+    if "beam search" in abilities:
+        options["beam_size"] = st.number_input(
+            "Beam size",
+            1,
+            MAX_BEAM_SIZE,
+            4,
+            key="beam",
+            bind="query-params",
+            help=f"How many answers are followed at a time; 1 is greedy search. {PAPER} used 4.",
+        )
+        options["length_penalty"] = st.number_input(
+            "Length penalty α",
+            0.0,
+            MAX_LENGTH_PENALTY,
+            0.6,
+            step=0.1,
+            key="penalty",
+            bind="query-params",
+            help=f"Larger values favour longer answers; 0 compares plain probabilities. {PAPER} used 0.6.",
+        )
+    if "continue" in abilities:
+        options["new_tokens"] = st.number_input(
+            "New tokens",
+            0,
+            MAX_NEW_TOKENS,
+            NEW_TOKENS,
+            key="new",
+            bind="query-params",
+            help="How many tokens the model writes on, the likeliest at each step.",
+        )
+    if "chat" in abilities:
+        options["chat"] = st.toggle(
+            "Chat",
+            key="chat",
+            bind="query-params",
+            help="Your text becomes a user's message in the model's own chat template.",
+        )
+    if "special tokens" in abilities:
+        options["read_special_tokens"] = st.toggle(
+            "Read special tokens",
+            key="special",
+            bind="query-params",
+            help="A typed special token, such as `[SEP]` or `</s>`, is then that token; otherwise it is text like "
+            "any other.",
+        )
+    return options
+
+
+def ask_text(model: InspectableModel | None, examples: Sequence[Example]) -> str:
+    """The text box, its examples, and a button for those who look for one: leaving the box already sends the text."""
+    language = model.languages[0] if model and model.languages else None
+    with st.container(horizontal=True, vertical_alignment="bottom", key="text-row"):
+        text = clean_text(
+            st.text_input(
+                "Your text" + (f", in {escape_markdown(language)}" if language else ""),
+                examples[0].text if examples else "",
+                key="text",
+                bind="query-params",
+                placeholder="Type a sentence" + (f" in {language}" if language else ""),
+                label_visibility="collapsed",
+            )
+        )
+        verb = "Translate" if language else VERB.get(model.family, "Read") if model else "Read"
+        st.button(verb, type="primary")
+        # Other models need the room below for more than a text.
+        place = None if language else st.popover("Examples")
+    if examples:
+        with place or st.container():
+            choose_example(text, examples)
+    return text
+
+
+def ask_second_text() -> str:
+    """The other sentence of a pair, or nothing."""
+    text = st.text_input(
+        "Second text",
+        key="second",
+        bind="query-params",
+        placeholder="A second text to go with it, if you like",
+        label_visibility="collapsed",
+    )
+    return clean_text(text)
+
+
+def choose_masks(model: InspectableModel, text: str) -> tuple[int, ...]:
+    """The tokens that the model is to guess, by their positions among `model.tokens(text)`."""
+    try:
+        tokens = distinct(model.tokens(text))
+    except InputError:
+        # Inspecting the text says what is wrong with it.
+        return ()
+    with st.container(height=110 if len(tokens) > MANY_TOKENS else "content", border=False):
+        masked = st.pills(
+            "Mask",
+            tokens,
+            selection_mode="multi",
+            format_func=escape_markdown,
+            key="mask",
+            bind="query-params",
+            label_visibility="collapsed",
+        )
+    return tuple(index for index, token in enumerate(tokens) if token in masked)
+
+
+def choose_example(text: str, examples: Sequence[Example]) -> None:
+    """The examples, of which one is marked as long as it is the text."""
+    shown = example_of(text, examples)
+    st.session_state["example"] = shown.topic if shown else None
+    st.pills(
+        "Examples",
+        [example.topic for example in examples],
+        key="example",
+        on_change=take_example,
+        args=(examples,),
+        label_visibility="collapsed",
+    )
+
+
+def example_of(text: Content, examples: Sequence[Example]) -> Example | None:
+    """The example whose sentence this is."""
+    return next((example for example in examples if example.text == text), None)
+
+
+def take_example(examples: Sequence[Example]) -> None:
+    """Put the chosen example into the text box."""
+    for example in examples:
+        if example.topic == st.session_state["example"]:
+            st.session_state["text"] = example.text
+
+
+def ask_image() -> Picture:
+    """The visitor's image, or the one that is drawn here.
+
+    Raises:
+        InputError: a file that cannot be read.
+    """
+    file = st.file_uploader(
+        "Your image; until there is one, the model looks at " + pictures.drawn().name,
+        pictures.SUFFIXES,
+        key="image",
+        max_upload_size=pictures.MAX_MEGABYTES,
+        help="PNG, JPEG or WebP. It stays on the machine that runs Headlight, in memory, and is not part of the link.",
+    )
+    return pictures.read(file.name, file.getvalue()) if file else pictures.drawn()

@@ -1,0 +1,55 @@
+"""Images that a visitor shows to a model."""
+
+import hashlib
+import io
+from dataclasses import dataclass, field
+from functools import cache
+
+from PIL import Image, ImageDraw, UnidentifiedImageError
+
+from transformer_core.zoo import InputError
+
+FORMATS = ("PNG", "JPEG", "WEBP")
+SUFFIXES = ("png", "jpg", "jpeg", "webp")
+"""How the names of their files end."""
+
+MAX_MEGABYTES = 20
+"""Of a file."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image, told from others by its bytes."""
+
+    name: str
+    digest: str
+    """SHA-256 of the file."""
+    image: Image.Image = field(repr=False, compare=False)
+    """Not decoded yet: the model says what it cannot read."""
+
+
+def read(name: str, data: bytes) -> Picture:
+    """The picture in a PNG, JPEG or WebP file.
+
+    Raises:
+        InputError: it is none of these, or unfolds into far too many pixels.
+    """
+    try:
+        image = Image.open(io.BytesIO(data), formats=FORMATS)
+    except UnidentifiedImageError as error:
+        raise InputError("This file is no PNG, JPEG or WebP image. Choose another.") from error
+    except Image.DecompressionBombError as error:
+        raise InputError(
+            "This image has far too many pixels. Scale it down: a model sees a small copy anyway."
+        ) from error
+    return Picture(name, hashlib.sha256(data).hexdigest(), image)
+
+
+@cache
+def drawn() -> Picture:
+    """A picture to begin with: a red disc and a blue square, drawn here."""
+    image = Image.new("RGB", (384, 384), "#f2efe6")
+    draw = ImageDraw.Draw(image)
+    draw.ellipse((36, 60, 204, 228), fill="#c0392b")
+    draw.rectangle((216, 192, 348, 324), fill="#2c5aa0")
+    return Picture("a drawn disc and square", "drawn", image)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -112,22 +113,37 @@ def _encode_slow(
     tokenizer: PreTrainedTokenizerBase, text: str, second_text: str, read_special_tokens: bool
 ) -> tuple[Sequence[int], Sequence[int], Sequence[str | None]]:
     """Ids, token types and sentences."""
-    options = {"split_special_tokens": not read_special_tokens, "verbose": False}
-    encoded = tokenizer(text, second_text or None, return_token_type_ids=True, **options)
-    # A slow tokenizer does not say which text a token comes from. It puts its special tokens around placeholders too.
-    lengths = [len(tokenizer(part, add_special_tokens=False, **options)["input_ids"]) for part in (text, second_text)]
-    first, second = [-1] * lengths[0], [-2] * lengths[1]
-    layout = tokenizer.build_inputs_with_special_tokens(first, second if second_text else None)
+    first = _own_ids(tokenizer, text, read_special_tokens)
+    second = _own_ids(tokenizer, second_text, read_special_tokens) if second_text else None
+    ids = tokenizer.build_inputs_with_special_tokens(first, second)
+    # A slow tokenizer does not say which text a token comes from. It puts special tokens around placeholders too.
+    layout = tokenizer.build_inputs_with_special_tokens(
+        [-1] * len(first), None if second is None else [-2] * len(second)
+    )
     sentences = [{-1: "A", -2: "B"}.get(token) for token in layout]
-    if not read_special_tokens:
-        special = _special_ids(tokenizer)
-        for token, sentence in zip(encoded["input_ids"], sentences, strict=True):
-            if sentence is not None and token in special:
-                raise InputError(
-                    f"This model's tokenizer cannot read {tokenizer.convert_ids_to_tokens(token)!r} as plain text. "
-                    "Take it out, or have special tokens read as such."
-                )
-    return encoded["input_ids"], encoded["token_type_ids"], sentences
+    return ids, tokenizer.create_token_type_ids_from_sequences(first, second), sentences
+
+
+def _own_ids(tokenizer: PreTrainedTokenizerBase, text: str, read_special_tokens: bool) -> list[int]:
+    """Ids of a text in a slow tokenizer, without the tokens that the tokenizer adds."""
+
+    def read(part: str) -> list[int]:
+        return tokenizer.encode(
+            part, add_special_tokens=False, split_special_tokens=not read_special_tokens, verbose=False
+        )
+
+    ids, special = read(text), _special_ids(tokenizer)
+    if read_special_tokens or special.isdisjoint(ids):
+        return ids
+    # Some (BERT's) never split the name of a special token. It is cut after its first character, and read in parts.
+    names = map(re.escape, tokenizer.convert_ids_to_tokens(sorted(special)))
+    ids = [index for part in re.split("|".join(f"(?<=(?={name}).)" for name in names), text) for index in read(part)]
+    if left := special.intersection(ids):
+        raise InputError(
+            f"This model's tokenizer cannot read {tokenizer.convert_ids_to_tokens(min(left))!a} as plain text. Take it "
+            "out, or have special tokens read as such."
+        )
+    return ids
 
 
 _plain_backends: WeakKeyDictionary[PreTrainedTokenizerBase, tokenizers.Tokenizer] = WeakKeyDictionary()

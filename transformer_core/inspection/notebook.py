@@ -1,7 +1,7 @@
 """How an inspection shows itself in a notebook: a static page with a small picture of every head.
 
-No script and no file of its own, so that it also lives in a saved notebook. Text and lines take the colours around them,
-and thus those of a light or a dark theme.
+No script and no file of its own, so that it also lives in a saved notebook. Text and lines take the colours of what is
+around them, and thus those of a light or a dark theme.
 """
 
 import base64

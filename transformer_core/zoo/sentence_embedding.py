@@ -49,6 +49,16 @@ class SentenceEmbedding(TextModel):
         self._normalize = checkpoint.normalize
         self.abilities |= {"second text"}
 
+    def embed(self, text: str) -> Float[Tensor, " d_model"]:
+        """The vector of a text, in float32 on the CPU.
+
+        Raises:
+            InputError: the text is blank, too long or unreadable.
+            DeviceMemoryError: too little memory on a GPU.
+        """
+        with self._running():
+            return self._vector(self._record_text(self._read(text)))
+
     def inspect(self, text: str, options: InspectionOptions = InspectionOptions()) -> Inspection:  # noqa: B008
         """Embed a text and record that pass. Of two texts each is read on its own, and compared with the other.
 

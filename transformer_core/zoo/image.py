@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import PIL.Image
 import torch
-from jaxtyping import Float, UInt8
+from jaxtyping import Shaped, UInt8
 from PIL import ImageOps
 from torch import Tensor
 
@@ -119,7 +119,7 @@ class ImageModel(HuggingFaceModel):
             *(f"row {row}, column {column}" for row in range(1, rows + 1) for column in range(1, columns + 1)),
         )
 
-    def _pixels(self, pixel_values: Float[Tensor, "channel height width"]) -> UInt8[np.ndarray, "height width 3"]:
+    def _pixels(self, pixel_values: Shaped[Tensor, "channel height width"]) -> UInt8[np.ndarray, "height width 3"]:
         """The image that the model saw, with the processor's arithmetic undone."""
         pixels = pixel_values.float().movedim(0, -1)
         if getattr(self._processor, "do_normalize", False):

@@ -22,10 +22,11 @@ from torch import Tensor
 from transformer_core import zoo
 from transformer_core.device import DEVICES, choose_device
 from transformer_core.inspection.inspection import Inspection
+from transformer_core.inspection.thumbnails import thumbnails
 from transformer_core.training.log import COLUMNS
 from transformer_core.zoo import bundled
 from transformer_core.zoo.loading import Progress, local_folder
-from viz_app.figures.attention import thumbnail_cells, thumbnails
+from viz_app.figures.attention import thumbnail_cells
 from viz_app.permissions import permissions
 from viz_app.pictures import Picture
 

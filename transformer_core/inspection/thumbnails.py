@@ -3,13 +3,8 @@
 import numpy as np
 from jaxtyping import Float
 
-THUMBNAIL_CELLS = 32
-"""Cells a side of a thumbnail. It covers about 50 pixels, so more could not be seen."""
 
-
-def thumbnails(
-    weights: Float[np.ndarray, "head query key"], cells: int = THUMBNAIL_CELLS
-) -> Float[np.ndarray, "head row column"]:
+def thumbnails(weights: Float[np.ndarray, "head query key"], cells: int) -> Float[np.ndarray, "head row column"]:
     """The weights with at most `cells` cells a side; a cell shows the largest weight of the block it stands for."""
     for axis in (1, 2):
         length = weights.shape[axis]

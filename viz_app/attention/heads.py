@@ -5,6 +5,7 @@ import html
 import streamlit as st
 
 from transformer_core.inspection.inspection import AttentionStack, Inspection, PatchImage
+from transformer_core.inspection.thumbnails import strongest_pair
 from transformer_core.zoo import InspectableModel, InspectionOptions
 from viz_app import library
 from viz_app.attention.words import how_to_read, stack_name
@@ -13,7 +14,6 @@ from viz_app.figures.attention import (
     head_grid,
     head_heatmap,
     sees_later,
-    strongest_pair,
     thumbnail_cells,
     thumbnail_note,
 )

@@ -37,18 +37,6 @@ COLUMN_PIXELS = 16
 """Width that a slanted token label needs."""
 
 
-def thumbnails(
-    weights: Float[np.ndarray, "head query key"], cells: int = THUMBNAIL_CELLS
-) -> Float[np.ndarray, "head row column"]:
-    """The weights with at most `cells` cells a side; a cell shows the largest weight of the block it stands for."""
-    for axis in (1, 2):
-        length = weights.shape[axis]
-        if length > cells:
-            starts = np.arange(cells) * length // cells
-            weights = np.maximum.reduceat(weights, starts, axis=axis)
-    return weights
-
-
 def thumbnail_cells(num_heads: int) -> int:
     """Cells a side of each thumbnail, in an overview with so many heads in a row."""
     return max(8, min(THUMBNAIL_CELLS, ROW_CELLS // num_heads))
@@ -61,12 +49,6 @@ def thumbnail_note(num_queries: int, num_keys: int, cells: int = THUMBNAIL_CELLS
         return note
     rows, columns = (max(length / cells, 1) for length in (num_queries, num_keys))
     return f"{note} Each cell shows the largest of about {rows:.2g}\u00a0×\u00a0{columns:.2g} weights."
-
-
-def strongest_pair(weights: Float[np.ndarray, "query key"]) -> tuple[int, int, float]:
-    """Row, column and value of the largest weight; the first one in reading order if several are equal."""
-    row, column = np.unravel_index(np.argmax(weights), weights.shape)
-    return int(row), int(column), float(weights[row, column])
 
 
 def sees_later(weights: Float[np.ndarray, "head query key"]) -> bool | None:

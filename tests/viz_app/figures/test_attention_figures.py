@@ -8,12 +8,9 @@ from plotly.colors import sample_colorscale
 
 from viz_app.figures.attention import (
     MAX_HEATMAP_TOKENS,
-    THUMBNAIL_CELLS,
     head_grid,
     head_heatmap,
-    strongest_pair,
     thumbnail_note,
-    thumbnails,
 )
 
 WEIGHTS = np.array([[0.7, 0.2, 0.1], [0.05, 0.05, 0.9]], dtype=np.float32)
@@ -80,26 +77,6 @@ def test_one_token_is_a_matrix_of_one():
 def test_the_square_root_scale_colours_a_quarter_as_the_linear_one_colours_a_half():
     stops = dict(heatmap(scale="square root").data[0].colorscale)
     assert [stops[position] for position in (0.0, 0.25, 1.0)] == sample_colorscale("cividis", [0.0, 0.5, 1.0])
-
-
-def test_strongest_pair():
-    assert strongest_pair(WEIGHTS) == (1, 2, pytest.approx(0.9))
-    assert strongest_pair(np.full((2, 2), 0.5, dtype=np.float32)) == (0, 0, 0.5)
-
-
-def test_short_texts_have_exact_thumbnails():
-    np.testing.assert_array_equal(thumbnails(WEIGHTS[None]), WEIGHTS[None])
-
-
-@pytest.mark.parametrize("n", [THUMBNAIL_CELLS, THUMBNAIL_CELLS + 1, 100, 1000])
-def test_long_texts_have_thumbnails_in_which_nothing_large_is_lost(n):
-    weights = np.zeros((2, n, n), dtype=np.float32)
-    weights[0, n - 1, 0] = 0.75
-    weights[1, 0, n - 1] = 0.5
-    small = thumbnails(weights)
-    assert small.shape == (2, THUMBNAIL_CELLS, THUMBNAIL_CELLS)
-    assert small[0, -1, 0] == 0.75 and small[0].sum() == 0.75
-    assert small[1, 0, -1] == 0.5 and small[1].sum() == 0.5
 
 
 @pytest.mark.parametrize(

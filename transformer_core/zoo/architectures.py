@@ -24,16 +24,19 @@ HEADS: tuple[tuple[Family, Names], ...] = (
 
 OTHER_HEADS: tuple[tuple[str, Names], ...] = (
     ("a label for each token", modeling_auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES),
-    ("a part of the text that answers a question", modeling_auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES),
-    ("a choice of several texts", modeling_auto.MODEL_FOR_MULTIPLE_CHOICE_MAPPING_NAMES),
-    ("whether one sentence follows another", modeling_auto.MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING_NAMES),
-    ("masked parts of the image", modeling_auto.MODEL_FOR_MASKED_IMAGE_MODELING_MAPPING_NAMES),
-    ("the task that it was pretrained on", modeling_auto.MODEL_FOR_PRETRAINING_MAPPING_NAMES),
+    ("a part of the text", modeling_auto.MODEL_FOR_QUESTION_ANSWERING_MAPPING_NAMES),
+    ("one of several texts", modeling_auto.MODEL_FOR_MULTIPLE_CHOICE_MAPPING_NAMES),
+    ("whether a sentence follows", modeling_auto.MODEL_FOR_NEXT_SENTENCE_PREDICTION_MAPPING_NAMES),
+    ("masked parts of an image", modeling_auto.MODEL_FOR_MASKED_IMAGE_MODELING_MAPPING_NAMES),
+    ("its pretraining task", modeling_auto.MODEL_FOR_PRETRAINING_MAPPING_NAMES),
 )
 """Architectures whose answer is not shown, while the layers below are."""
 
 IMAGE_HALVES = {"clip": "CLIPVisionModel", "siglip": "SiglipVisionModel"}
 """Of models that compare images with texts."""
+
+SHUFFLED = {"vit_mae"}
+"""Types of models that read a random part of the patches in random order: no picture to lay attention on."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +68,22 @@ def choices(config: Mapping[str, Any], name: str, sentence_embedding: bool = Fal
     architectures = config.get("architectures") or [None]
     if not isinstance(architectures, list) or not isinstance(architectures[0], str | None):
         raise ValueError(f'config.json of {name} names no class under "architectures". It is damaged: get it again.')
-    found = list(_choices(model_type, architectures[0], config))
+    found = [] if model_type in SHUFFLED else list(_choices(model_type, architectures[0], config))
     if not found and "auto_map" in config:
         raise ValueError(_about_own_code(model_type, name))
     if not found:
         raise ValueError(
-            f"{name} is a {architectures[0] or model_type}, which is none of the kinds of models that can be inspected "
-            "here: language models, text-to-text models, encoders, classifiers, sentence embeddings, and Transformers "
-            "that read images."
+            f"{name} is a {architectures[0] or model_type}{_what_it_reads(architectures[0])}. That is none of the "
+            "kinds of models that can be inspected here: language models, text-to-text models, encoders, classifiers, "
+            "sentence embeddings, and Transformers that read an image."
         )
     return found
+
+
+def _what_it_reads(architecture: str | None) -> str:
+    modalities = getattr(getattr(transformers, architecture or "", None), "input_modalities", "text")
+    others = {modalities} if isinstance(modalities, str) else set(modalities)
+    return f", which reads {' and '.join(sorted(others))}" if others - {"text", "image"} else ""
 
 
 def _check_model_type(model_type: Any, config: Mapping[str, Any], name: str) -> None:
@@ -119,7 +128,7 @@ def _choices(model_type: str, architecture: str | None, config: Mapping[str, Any
                 for masked in _names(modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES, model_type):
                     yield Choice("masked", masked)
             if base is not None and not _is_encoder_decoder(config):
-                note = f"{architecture} answers with {answer}. That is not shown; its attention is ({base})."
+                note = f"What {architecture} answers ({answer}) is not shown; its attention is ({base})."
                 yield Choice("image" if _reads_images(base) else "encoder", base, note)
             return
 
@@ -128,6 +137,10 @@ def _without_a_known_head(
     model_type: str, architecture: str | None, base: str | None, config: Mapping[str, Any]
 ) -> Iterator[Choice]:
     """A checkpoint may have the weights of a head that its config.json does not mention, or share them (GPT-2)."""
+    if _is_encoder_decoder(config):
+        for head in _names(modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES, model_type):
+            yield Choice("text-to-text", head)
+        return
     for family, names in HEADS:
         # BERT without a named head is an encoder; that it could also be a language model or a classifier says nothing.
         if family == "classifier" or (family in ("masked", "image") and architecture is not None):
@@ -136,7 +149,7 @@ def _without_a_known_head(
             continue
         for head in _names(names, model_type):
             yield Choice(family, head)
-    if base is None or _is_encoder_decoder(config):
+    if base is None:
         return
     if _reads_images(base):
         yield Choice("image", base)

@@ -577,3 +577,61 @@ def test_a_model_without_softmax_attention_is_refused_with_its_reason():
     model = FNetModel(FNetConfig(vocab_size=50, hidden_size=16, num_hidden_layers=1, intermediate_size=16)).eval()
     with pytest.raises(NoAttentionError, match=r"FNetModel mixes tokens without softmax attention"), record(model):
         model(torch.tensor([[5, 6, 7]]))
+
+
+class InPieces(nn.Module):
+    """Attention over the first half of the text, then over all of it."""
+
+    def __init__(self, same_sizes: bool):
+        super().__init__()
+        self.same_sizes = same_sizes
+
+    def forward(self, x):
+        part = x if self.same_sizes else x[:, :, : x.size(2) // 2]
+        first = F.scaled_dot_product_attention(part, part, part)
+        return F.scaled_dot_product_attention(x, x, x) + first.mean()
+
+
+class LongAttention(InPieces):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("module", "pieces"),
+    [
+        (LongAttention(same_sizes=False), ("attention",)),
+        (LongAttention(same_sizes=True), ()),  # say, one head after the other
+        (InPieces(same_sizes=False), ()),  # not an attention module, but a model that attends twice
+    ],
+    ids=["pieces", "same sizes", "a model"],
+)
+def test_modules_that_attend_in_pieces_are_named(module, pieces):
+    model = Wrapper(attention=module)
+    with record(model) as trace:
+        model(torch.randn(1, 2, 6, 4))
+        model(torch.randn(1, 2, 6, 4))
+    assert trace.pieces == pieces
+    assert [("in pieces" in gap, "attention" in gap) for gap in trace.gaps()] == [(True, True)] * len(pieces)
+
+
+def test_texts_of_different_lengths_are_not_pieces():
+    class Attention(SelfAttention):
+        pass
+
+    model = Wrapper(attention=Attention())
+    with record(model) as trace:
+        for length in (3, 5, 4):
+            model(torch.randn(1, 2, length, 8))
+    assert trace.gaps() == ()
+
+
+def test_more_heads_than_the_module_has_are_pieces():
+    """Blocks of the text that are taken for heads."""
+
+    class BlockAttention(SelfAttention):
+        num_heads = 2
+
+    model = Wrapper(attention=BlockAttention())
+    with record(model) as trace:
+        model(torch.randn(1, 6, 4, 8))
+    assert trace.pieces == ("attention",)

@@ -10,10 +10,11 @@ model carries no state, other threads are not touched, and leaving the block, by
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from torch import Tensor, nn
 
-from transformer_core.inspection.seeing import AttentionMode
+from transformer_core.inspection.seeing import AttentionMode, stated_heads
 from transformer_core.inspection.trace import AttentionCall, Trace, listing
 from transformer_core.inspection.uncompiled import is_compiled, uncompiled
 
@@ -53,8 +54,10 @@ def record(model: nn.Module) -> Iterator[Trace]:
     if not isinstance(model, nn.Module):
         raise TypeError(f"record() takes a torch.nn.Module, not {type(model).__name__}")
     trace = Trace(was_compiled=is_compiled(model))
-    with uncompiled(trace.was_compiled), _Recorder(model, trace):
+    recorder = _Recorder(model, trace)
+    with uncompiled(trace.was_compiled), recorder:
         yield trace
+    trace.pieces = recorder.pieces()
     _survey(model, trace)
     if not trace.calls:
         raise NoAttentionError(_why_nothing_was_seen(model, trace))
@@ -66,9 +69,27 @@ class _Recorder(AttentionMode):
     def __init__(self, model: nn.Module, trace: Trace) -> None:
         super().__init__(model)
         self._trace = trace
+        self._pieces: dict[str, None] = {}
+        self._shapes: dict[str, dict[Any, tuple[int, int]]] = {}
+        """For each module, the queries and keys of its calls, by the places in its code that make them."""
 
     def attended(self, name: str, call: Callable[[], AttentionCall], output: Tensor) -> None:
-        self._trace.calls.append(call())
+        made = call()
+        self._trace.calls.append(made)
+        if not _is_attention(self.module):
+            return
+        shapes = self._shapes.setdefault(name, {})
+        shapes[self.place] = made.num_queries, made.num_keys
+        if len(set(shapes.values())) > 1 or made.num_heads > (stated_heads(self.module) or made.num_heads):
+            self._pieces[name] = None
+
+    def pieces(self) -> tuple[str, ...]:
+        """Modules that attend at several places with maps of different sizes, or with more heads than they have."""
+        return tuple(self._pieces)
+
+
+def _is_attention(module: nn.Module) -> bool:
+    return "attention" in type(module).__name__.lower()
 
 
 def _survey(model: nn.Module, trace: Trace) -> None:
@@ -79,7 +100,7 @@ def _survey(model: nn.Module, trace: Trace) -> None:
         return any(name == caller or _inside(name, caller) or _inside(caller, name) for caller in callers)
 
     classes = {name: type(module).__name__.lower() for name, module in model.named_modules()}
-    attention = _innermost([name for name, kind in classes.items() if "attention" in kind])
+    attention = _innermost([name for name, module in model.named_modules() if _is_attention(module)])
     mixers = _innermost([name for name, kind in classes.items() if kind.endswith(MIXERS_WITHOUT_SOFTMAX)])
     trace.num_attention_modules = len(attention)
     trace.unseen = tuple(name for name in attention if not has_call(name))

@@ -28,10 +28,8 @@ from transformer_core.inspection.written_out import Scores, WrittenOutAttention,
 CHECKED_ROWS = 4
 """Rows of every head whose output is kept, to check the weights against (`AttentionCall.certificate`)."""
 
-UNDERSTOOD = {torch.bfloat16: 2e-2, torch.float16: 2e-3}
-"""How far the weights that follow from what was read may be from those of the model's own softmax, by its precision."""
-
-UNDERSTOOD_ELSE = 1e-3
+ROUNDINGS = 8
+"""How often a model may have rounded its scores, when what was read is compared with its own weights."""
 
 CROSS_ATTENTION_NAMES = ("cross", "encoder_attn", "encdec", "enc_dec", "multihead_attn")
 
@@ -49,6 +47,10 @@ class AttentionMode(TorchFunctionMode):
         self._names = {id(module): name.replace("_orig_mod.", "") for name, module in model.named_modules()}
         self._masks: list[Tensor] = []
         self._written_out = WrittenOutAttention()
+        self.module: nn.Module | None = None
+        """The module that is attending, while `attended` is told."""
+        self.place: tuple[types.CodeType, int] | None = None
+        """Where in the code of that module it attends."""
 
     def attended(self, name: str, call: Callable[[], AttentionCall], output: Tensor) -> dict[int, Tensor] | None:
         """The module called `name` has attended.
@@ -96,6 +98,7 @@ class AttentionMode(TorchFunctionMode):
             if code.co_argcount:
                 first_argument = frame.f_locals.get(code.co_varnames[0])
                 if isinstance(first_argument, nn.Module) and id(first_argument) in self._names:
+                    self.module, self.place = first_argument, (code, frame.f_lasti)
                     return self._names[id(first_argument)], first_argument, frame
             frame = frame.f_back
         return "", None, None
@@ -214,7 +217,7 @@ CHANGED_HEADS = "_headlight_changed_heads"
 
 
 def _changed(output: Tensor, changes: dict[int, Tensor], restore: Callable[[Tensor], Tensor]) -> Tensor:
-    """An attention call's output, (batch, head, query, d_v), with some heads replaced, in the shape that the model has."""
+    """An attention call's output, (batch, head, query, d_v), with some heads replaced, in the shape of the model."""
     output = output.clone()
     for head, wanted in changes.items():
         output[:, head] = wanted.to(output.dtype)
@@ -383,7 +386,7 @@ def _batch_and_heads(found: WrittenOutCall, module: nn.Module) -> torch.Size:
     if len(lead) >= 2:
         return torch.Size((lead[0], math.prod(lead[1:])))
     total = math.prod(lead)
-    heads = next((number for each in NUMBER_OF_HEADS if isinstance(number := getattr(module, each, None), int)), 1)
+    heads = stated_heads(module) or 1
     heads = heads if heads > 0 and total % heads == 0 else 1
     return torch.Size((total // heads, heads))
 
@@ -420,14 +423,26 @@ def _mask_of(scores: Scores, batch_and_heads: torch.Size) -> Tensor | None:
 
 
 def _is_understood(call: ScoredAttention, weights: Tensor) -> bool:
-    """Whether what was read explains the model's own weights, in the checked rows of every head."""
+    """Whether what was read explains the model's own weights, in the checked rows of every head.
+
+    A score s that is rounded by a share e of it changes its weight by a factor of exp(e s).
+    """
     found = call.weights(rows=call.checked_rows)
     model_weights = weights[:, :, call.checked_rows].float()
     if found.shape != model_weights.shape:
         return False
+    scores = call.scores(slice(None), call.checked_rows)
+    largest = scores.abs().masked_fill(scores.isinf(), 0.0).amax(dim=-1, keepdim=True)
+    rounding = ROUNDINGS * max(torch.finfo(dtype).eps for dtype in (call.query.dtype, weights.dtype))
+    tolerance = rounding + torch.expm1(rounding * largest) * torch.maximum(found, model_weights)
     # A query that may attend to nothing has whatever weights the model's softmax made of it.
-    difference = (found - model_weights).abs().masked_fill((found == 0).all(dim=-1, keepdim=True), 0.0)
-    return bool(difference.max() <= UNDERSTOOD.get(weights.dtype, UNDERSTOOD_ELSE))
+    is_blank = (found == 0).all(dim=-1, keepdim=True)
+    return bool((((found - model_weights).abs() <= tolerance) | is_blank).all())
+
+
+def stated_heads(module: nn.Module) -> int | None:
+    """How many heads a module says it has."""
+    return next((number for each in NUMBER_OF_HEADS if isinstance(number := getattr(module, each, None), int)), None)
 
 
 def _kind(name: str, module: nn.Module, num_queries: int, num_keys: int, mask: Tensor | None, is_causal: bool) -> Kind:

@@ -284,7 +284,8 @@ class ScoredAttention(AttentionCall):
 class StoredAttention(AttentionCall):
     """Attention that a model wrote out in steps that lead to no simple formula: the weights themselves were kept.
 
-    Memory grows with the square of the number of tokens.
+    Memory grows with the square of the number of tokens. A query that may attend to nothing cannot be told here: it has
+    whatever weights the model's softmax made of it, mostly equal ones.
     """
 
     stored_weights: Float[Tensor, "batch head query key"]
@@ -338,6 +339,9 @@ class Trace:
     """Attention modules of the model, those in `unseen` included."""
     other_mixers: tuple[str, ...] = ()
     """Modules that mix tokens without softmax attention, such as state-space layers."""
+    pieces: tuple[str, ...] = ()
+    """Attention modules whose calls are pieces of what they compute: blocks, landmarks, streams. Their rows and columns
+    need not be the tokens of the text."""
     was_compiled: bool = False
     """Whether parts of the model are compiled. They ran uncompiled inside `record`."""
 
@@ -369,17 +373,26 @@ class Trace:
         gaps = []
         if self.unseen:
             gaps.append(
-                f"{len(self.unseen):,} of {self.num_attention_modules:,} attention modules left no record, because "
-                f"they did not run or attend in a way that is not seen: {listing(self.unseen)}."
+                f"{len(self.unseen):,} of {_count(self.num_attention_modules, 'attention module')} left no record, "
+                f"because they did not run or attend in a way that is not seen: {listing(self.unseen)}."
             )
         if self.other_mixers:
             gaps.append(
-                f"{len(self.other_mixers):,} modules mix tokens without softmax attention and have no weights to "
-                f"show: {listing(self.other_mixers)}."
+                f"{_count(len(self.other_mixers), 'module')} without softmax attention, which also mix tokens, have no "
+                f"weights to show: {listing(self.other_mixers)}."
+            )
+        if self.pieces:
+            gaps.append(
+                f"{_count(len(self.pieces), 'attention module')} attend in pieces, such as blocks or landmarks, and "
+                f"what is recorded are these pieces, not whole maps of the text: {listing(self.pieces)}."
             )
         if self.was_compiled:
             gaps.append("The model is compiled (torch.compile); it was recorded uncompiled.")
         return tuple(gaps)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def listing(names: Sequence[str], most: int = 5) -> str:

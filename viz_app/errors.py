@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 import streamlit as st
 
+from viz_app.figures.tokens import printable
+
 log = logging.getLogger(__name__)
 
 
@@ -26,3 +28,8 @@ def plain_errors() -> Iterator[None]:
 def escape_markdown(text: str) -> str:
     """The text as Markdown that shows it literally: a backslash before every ASCII punctuation mark."""
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", text)
+
+
+def literal(text: str) -> str:
+    """A text of any origin as Markdown that shows it as it is, and hides nothing of it."""
+    return escape_markdown(printable(text))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from viz_app.errors import escape_markdown
+from viz_app.errors import literal
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +73,6 @@ def refuse_unknown_arguments() -> None:
         return
     understood = f'Behind "--" it takes {" and ".join(known)}.'
     log.error("Headlight does not know %s. %s", " ".join(unknown), understood)
-    shown = escape_markdown(" ".join(unknown)) if is_loopback(st.get_option("server.address")) else "an argument"
+    shown = literal(" ".join(unknown)) if is_loopback(st.get_option("server.address")) else "an argument"
     st.error(f"Headlight was started with {shown}, which it does not know. {understood}")
     st.stop()

@@ -68,7 +68,7 @@ def test_the_certificate_is_rounded_up_and_says_what_was_checked(app, monkeypatc
     monkeypatch.setattr(bundled.InspectableTranslator, "inspect", inspect)
     app.run()
     badge = app.markdown[1]
-    assert "Checked: the model's own weights, within 8e-07" in badge.value and "green" in badge.value
+    assert "Weights checked: exact to 8e-07, rows sum to 1" in badge.value and "green" in badge.value
     assert "on up to 4 rows of every head" in badge.proto.help
     assert "sum to 1 within 2e-07" in badge.proto.help
 

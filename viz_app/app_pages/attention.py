@@ -9,11 +9,10 @@ from viz_app.attention.answer import show_answer
 from viz_app.attention.heads import explore
 from viz_app.attention.model_choice import choose_model, introduce, open_model
 from viz_app.attention.question import ask, example_of
-from viz_app.errors import escape_markdown
+from viz_app.errors import literal
 from viz_app.examples import examples_for
 from viz_app.library import Content, ModelChoice
 from viz_app.permissions import permissions
-from viz_app.state import clean_text
 
 NAME_A_MODEL = (
     "Name a model of your own, and press Enter: a folder with config.json, safetensors weights and a tokenizer, or a "
@@ -41,14 +40,14 @@ def page() -> None:
         try:
             content, options = ask(model, chosen.options)
         except InputError as error:
-            st.error(escape_markdown(str(error)))
+            st.error(literal(str(error)))
             return
+    with introduction:
+        introduce(model)
     if choice is None:
         answer.info(NAME_A_MODEL)
     if model is None:
         return
-    with introduction:
-        introduce(model)
     with answer:
         inspection = inspect(choice, content, options)
         if inspection is not None:
@@ -65,11 +64,9 @@ def inspect(choice: ModelChoice, content: Content, options: InspectionOptions) -
         try:
             return library.inspect(choice, content, options)
         except InputError as error:
-            st.error(escape_markdown(clean_text(str(error))))
+            st.error(literal(str(error)))
         except library.ModelError as error:
-            st.error(
-                f"The model {escape_markdown(choice.name)} cannot be loaded: {escape_markdown(clean_text(str(error)))}"
-            )
+            st.error(f"The model cannot be loaded: {literal(str(error))}")
     return None
 
 

@@ -9,7 +9,7 @@ from transformer_core.inspection.inspection import Inspection, Prediction
 from transformer_core.zoo import InspectableModel, InspectionOptions
 from viz_app.attention.badge import judge
 from viz_app.attention.words import ANSWER, NO_ANSWER
-from viz_app.errors import escape_markdown
+from viz_app.errors import literal
 from viz_app.figures.predictions import probability_bars
 
 
@@ -26,7 +26,7 @@ def show_answer(model: InspectableModel, inspection: Inspection, options: Inspec
         show_badge(inspection)
     # What is true of the model is true of every result; a sentence stands here once.
     for note in dict.fromkeys((*model.notes, *inspection.notes)):
-        st.caption(f"**Note:** {escape_markdown(note)}")
+        st.caption(f"**Note:** {literal(note)}")
 
 
 def show_text(model: InspectableModel, inspection: Inspection, options: InspectionOptions) -> None:
@@ -78,7 +78,7 @@ def show_badge(inspection: Inspection) -> None:
         st.badge(badge.label, color="green" if badge.good else "red", help=badge.explanation)
         st.caption(
             f"{inspection.seconds:.2f} s on {source.device}",
-            help=f"{escape_markdown(source.model)}, weights {source.weights_hash}, {source.dtype}, "
+            help=f"{literal(source.model)}, weights {source.weights_hash}, {source.dtype}, "
             f"PyTorch {source.torch_version}.",
             width="content",
         )

@@ -32,7 +32,8 @@ def judge(inspection: Inspection) -> Badge:
     exact = certificate is not None and certificate <= limit
     sums = row_sum_error <= LARGEST_ROW_SUM_ERROR
     if exact and sums:
-        label = "Checked: the model's own weights" + (f", within {at_most(certificate)}" if certificate else "")
+        exactness = f"exact to {at_most(certificate)}" if certificate else "exact"
+        label = f"Weights checked: {exactness}, rows sum to 1"
     elif not exact:
         found = "not a number" if certificate is None or math.isnan(certificate) else f"off by {at_most(certificate)}"
         label = f"Do not rely on these weights: {found}"
@@ -52,9 +53,11 @@ def _explanation(inspection: Inspection, limit: float) -> str:
             f"The largest difference is {at_most(certificate)}, relative to the largest value. Up to {limit:g} it is "
             f"the rounding of {dtype}; more means that something was not understood."
         )
+    sinks = any(call.sinks is not None for stack in inspection.stacks.values() for call in stack.calls)
     return (
-        "The weights are computed from the recorded queries and keys, before dropout. To check them, they are "
-        "multiplied with the values, and the result is compared with what the model's own attention returned, on up "
-        f"to {CHECKED_ROWS} rows of every head. {found}\n\n"
-        f"Over all rows, a row's weights sum to 1 within {at_most(inspection.row_sum_error)}."
+        "The weights are those of the model, before dropout: computed from the queries and keys that it used, or noted "
+        "as they were where it writes its attention out. To check them, they are multiplied with the values, and the "
+        f"result is compared with what the model itself went on with, on up to {CHECKED_ROWS} rows of every head. "
+        f"{found}\n\nOver all rows, a row's weights sum to 1 within {at_most(inspection.row_sum_error)}"
+        f"{', the share of a head’s sink included' if sinks else ''}."
     )

@@ -1,5 +1,6 @@
 """The attention of all heads at a glance, and one of them in full."""
 
+import dataclasses
 import html
 
 import streamlit as st
@@ -17,9 +18,9 @@ from viz_app.figures.attention import (
     thumbnail_cells,
     thumbnail_note,
 )
-from viz_app.figures.image import covers, image_attention, patch_weights
+from viz_app.figures.image import covers, image_attention, patch_weights, short_names
 from viz_app.figures.theme import CHART_CONFIG, COLOUR_SCALES
-from viz_app.figures.tokens import distinct, label
+from viz_app.figures.tokens import label
 from viz_app.library import Content, ModelChoice
 from viz_app.state import keep_in_range
 
@@ -41,9 +42,9 @@ def explore(
         name = choose_stack(inspection)
         stack = inspection.stacks[name]
         keep_in_range("layer", 1, len(stack))
-        layer = st.number_input("Layer", 1, len(stack), len(stack), key="layer", bind="query-params", width=130) - 1
+        layer = st.number_input("Layer", 1, len(stack), len(stack), key="layer", bind="query-params", width=110) - 1
         keep_in_range("head", 1, stack.num_heads(layer))
-        head = st.number_input("Head", 1, stack.num_heads(layer), key="head", bind="query-params", width=130) - 1
+        head = st.number_input("Head", 1, stack.num_heads(layer), key="head", bind="query-params", width=110) - 1
         scale = (
             st.segmented_control(
                 "Colour scale", COLOUR_SCALES, default=COLOUR_SCALES[0], required=True, key="scale", bind="query-params"
@@ -79,7 +80,8 @@ def explore(
         if on_image:
             show_on_image(stack, image, (layer, head, row), scale, height)
         else:
-            show_head(stack, layer, head, scale, height)
+            names = short_names(stack.key_tokens, image)
+            show_head(dataclasses.replace(stack, query_tokens=names, key_tokens=names), layer, head, scale, height)
 
 
 def choose_stack(inspection: Inspection) -> str:
@@ -130,11 +132,10 @@ def take_head() -> None:
 
 def choose_query(stack: AttentionStack) -> int:
     """Position of the token whose row lies on the image."""
-    names = distinct(stack.query_tokens)
     return st.selectbox(
         "Read by (query)",
-        range(len(names)),
-        format_func=lambda position: names[position],
+        range(len(stack.query_tokens)),
+        format_func=lambda position: stack.query_tokens[position],
         key="query",
         bind="query-params",
         label_visibility="collapsed",

@@ -8,7 +8,7 @@ from transformer_core.zoo import InspectableModel
 from transformer_core.zoo.loading import Progress
 from viz_app import library
 from viz_app.attention.words import purpose, sizes
-from viz_app.errors import escape_markdown
+from viz_app.errors import literal
 from viz_app.library import ModelChoice
 from viz_app.permissions import HOW_TO_ALLOW, Permissions
 from viz_app.state import clean_text
@@ -91,13 +91,12 @@ def name_own(allowed: Permissions) -> str:
 
 def open_model(choice: ModelChoice) -> InspectableModel | None:
     """The model; None, and a message on the page, if it cannot be loaded."""
-    shown = escape_markdown(choice.name)
-    with st.spinner(f"Opening {shown}", show_time=True):
+    with st.spinner(f"Opening {literal(choice.name)}", show_time=True):
         download = st.empty()
         try:
             return library.load(choice, progress=progress_bar(download))
         except library.ModelError as error:
-            st.error(f"The model {shown} cannot be loaded: {escape_markdown(clean_text(str(error)))}")
+            st.error(f"The model cannot be loaded: {literal(str(error))}")
         finally:
             download.empty()
     return None
@@ -115,23 +114,26 @@ def progress_bar(place: st.delta_generator.DeltaGenerator) -> Progress:
     return show
 
 
-def introduce(model: InspectableModel) -> None:
+def introduce(model: InspectableModel | None) -> None:
     """What was loaded, in one line; hovering says the rest."""
+    if model is None:
+        st.markdown("Open a model, and see what each of its attention heads reads.")
+        return
     if model.languages:
-        pair = "-".join(escape_markdown(language) for language in model.languages)
+        pair = "-".join(literal(language) for language in model.languages)
         does = f"A real {pair} Transformer translates your sentence; see what each of its attention heads reads."
     else:
-        does = escape_markdown(purpose(model.architecture, model.family))
+        does = literal(purpose(model.architecture, model.family))
     st.markdown(does, width="content")
     partial = " · partial" if model.notes else ""
     st.caption(
         sizes(model.stacks, model.num_parameters) + partial,
         help=" ".join(
             (
-                f"{escape_markdown(model.architecture)}, loaded from {escape_markdown(model.name)},",
+                f"{literal(model.architecture)}, loaded from {literal(model.name)},",
                 f"in {str(model.dtype).removeprefix('torch.')} on {model.device}.",
                 f"The SHA-256 of its weights begins with {model.weights_hash}.",
-                *(escape_markdown(note) for note in model.notes),
+                *(literal(note) for note in model.notes),
             )
         ),
         width="content",

@@ -14,7 +14,7 @@ from transformer_core.zoo import (
 )
 from viz_app import pictures
 from viz_app.attention.words import VERB
-from viz_app.errors import escape_markdown
+from viz_app.errors import escape_markdown, literal
 from viz_app.examples import GENERAL, Example, examples_for
 from viz_app.figures.tokens import distinct
 from viz_app.library import Content
@@ -112,7 +112,7 @@ def ask_text(model: InspectableModel | None, examples: Sequence[Example]) -> str
     with st.container(horizontal=True, vertical_alignment="bottom", key="text-row"):
         text = clean_text(
             st.text_input(
-                "Your text" + (f", in {escape_markdown(language)}" if language else ""),
+                "Your text" + (f", in {literal(language)}" if language else ""),
                 examples[0].text if examples else "",
                 key="text",
                 bind="query-params",

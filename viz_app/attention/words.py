@@ -78,7 +78,8 @@ def how_to_read(stack: AttentionStack, model: InspectableModel, sees_later: bool
     if model.family == "image":
         return (
             "On the image: how much of its attention one token (query) gives to each patch (key), from 0 to the "
-            f"largest. In the matrix each row is a query, each column a key; {_row_sum(stack)}."
+            f"largest. In the matrix each row is a query, each column a key; “2,3” is the patch in row 2, column 3; "
+            f"{_row_sum(stack)}."
         )
     row, column = _row_and_column(stack, model)
     order = {

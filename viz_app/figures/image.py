@@ -1,5 +1,7 @@
 """A figure of attention on an image: what one token reads from which patch."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
@@ -23,6 +25,14 @@ def covers(image: PatchImage, num_tokens: int) -> bool:
     """Whether so many tokens include every patch of the image."""
     rows, columns = image.grid
     return num_tokens >= image.first_patch + rows * columns
+
+
+def short_names(tokens: Sequence[str], image: PatchImage) -> tuple[str, ...]:
+    """Names for the axes of a matrix: each patch by its row and column, say "2,3"; other tokens by their own."""
+    rows, columns = image.grid
+    patches = [f"{row + 1},{column + 1}" for row in range(rows) for column in range(columns)]
+    last = image.first_patch + len(patches)
+    return (*tokens[: image.first_patch], *patches, *tokens[last:])
 
 
 def image_attention(

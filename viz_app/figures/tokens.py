@@ -56,6 +56,14 @@ def _visible_character(character: str) -> str:
     return f"[U+{ord(character):04X}]" if unicodedata.category(character) in INVISIBLE else character
 
 
+def printable(text: str) -> str:
+    """A text of any origin in which nothing is hidden: controls, direction marks and lone surrogates as code points.
+
+    Unlike in `visible`, blanks and newlines stay what they are.
+    """
+    return "".join(character if character in " \n" else _visible_character(character) for character in text)
+
+
 def label(token: str, max_length: int = MAX_LENGTH) -> str:
     """`visible`, escaped: Plotly reads tick labels and hover text as HTML, and so does the page."""
     return html.escape(visible(token, max_length), quote=False)

@@ -101,20 +101,20 @@ def inspected(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None,
     return inspectable(checkpoint(model, tokenizer, family, **options))
 
 
-def eager_double(model: PreTrainedModel) -> PreTrainedModel:
-    """A second model with the same weights that hands out its own attention weights, in double precision."""
+def eager_copy(model: PreTrainedModel, dtype: torch.dtype = torch.float64) -> PreTrainedModel:
+    """A second model with the same weights that hands out its own attention weights."""
     config = copy.deepcopy(model.config)
     config._attn_implementation = "eager"
     second = type(model)(config)
     second.load_state_dict(model.state_dict())
-    return second.double().eval()
+    return second.to(dtype).eval()
 
 
 @torch.no_grad()
-def oracle(model: PreTrainedModel, **inputs):
-    """What `eager_double` returns for lists of ids, attention included."""
+def oracle(model: PreTrainedModel, dtype: torch.dtype = torch.float64, **inputs):
+    """What `eager_copy` returns for lists of ids, attention included."""
     tensors = {name: torch.tensor([ids]) for name, ids in inputs.items()}
-    return eager_double(model)(**tensors, output_attentions=True, use_cache=False)
+    return eager_copy(model, dtype)(**tensors, output_attentions=True, use_cache=False)
 
 
 def assert_weights(stack: AttentionStack, attentions: tuple[torch.Tensor, ...]) -> None:

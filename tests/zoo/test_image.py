@@ -7,7 +7,7 @@ import PIL.Image
 import pytest
 import torch
 import transformers
-from checkpoints_in_memory import assert_weights, eager_double, inspected, random_model
+from checkpoints_in_memory import assert_weights, eager_copy, inspected, random_model
 
 from transformer_core.zoo import InputError
 from transformer_core.zoo.image import MAX_PIXELS, read_image
@@ -44,7 +44,7 @@ def model(network):
 @torch.no_grad()
 def oracle(network, image: PIL.Image.Image, reader=None):
     pixel_values = (reader or processor())(images=image, return_tensors="pt")["pixel_values"].double()
-    return eager_double(network)(pixel_values=pixel_values, output_attentions=True)
+    return eager_copy(network)(pixel_values=pixel_values, output_attentions=True)
 
 
 def test_what_the_model_says_of_itself(model):

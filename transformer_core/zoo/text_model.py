@@ -140,7 +140,8 @@ class TextModel(HuggingFaceModel):
 def position_limit(network: PreTrainedModel, decoder: bool = False) -> int | None:
     """The most tokens, special ones included, that a network has positions for; None if it has no fixed limit."""
     side = "decoder" if decoder else "encoder"
-    config = network.config.get_text_config(**{side: True})
+    # An encoder and a decoder that were joined have a config each.
+    config = getattr(network.config, side, None) or network.config.get_text_config(**{side: True})
     limit = getattr(config, f"max_{side}_position_embeddings", getattr(config, "max_position_embeddings", None))
     if not isinstance(limit, int) or limit <= 0:
         return None

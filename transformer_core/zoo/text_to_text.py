@@ -1,5 +1,6 @@
 """Encoder-decoder models that make one text of another (T5, BART, Marian): translations, summaries, answers."""
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -75,7 +76,7 @@ class TextToText(Generator):
         search = {"num_beams": options.beam_size}
         if options.beam_size > 1:
             search["length_penalty"] = float(options.length_penalty)
-        if getattr(self.config, "num_decoder_layers", 0) > self.config.num_hidden_layers:
+        if getattr(self.config, "num_decoder_layers", 0) > getattr(self.config, "num_layers", math.inf):
             # For such a T5, transformers 5.24 makes a cache with as many layers as the encoder has. These grow.
             search["cache"] = EncoderDecoderCache(DynamicCache(), DynamicCache())
         return search

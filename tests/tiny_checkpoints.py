@@ -192,6 +192,13 @@ def save_marian_tokenizer(folder: Path) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
+def change_json(path: Path, **values: object) -> None:
+    """Set values in a JSON file; None takes a key out."""
+    settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    settings = {key: value for key, value in (settings | values).items() if value is not None}
+    path.write_text(json.dumps(settings), encoding="utf-8")
+
+
 def _bert_config(tokenizer: transformers.BertTokenizer, **options: object) -> transformers.BertConfig:
     return transformers.BertConfig(
         vocab_size=len(tokenizer), pad_token_id=tokenizer.pad_token_id, **BERT_SIZES, **options

@@ -46,8 +46,8 @@ def build(
     refusals = []
     for choice in ways:
         model_class = getattr(transformers, choice.architecture)
-        config = _config(settings, model_class, name)
         _check_input(model_class, settings, name)
+        config = _config(settings, model_class, name)
         options = _options(model_class, tensors)
         _check_size(model_class, config, options, tensors, name)
         try:
@@ -123,7 +123,7 @@ def _check_input(model_class: type[PreTrainedModel], settings: Mapping[str, Any]
     modalities = model_class.input_modalities
     others = {modalities} if isinstance(modalities, str) else set(modalities)
     others -= {"text"} if model_class.main_input_name == "input_ids" else {"image", "text"}
-    composed = any(key.endswith("_config") and key != "text_config" for key in settings)
+    composed = model_class.config_class.sub_configs.keys() - {"text_config"}
     if model_class.main_input_name not in ("input_ids", "pixel_values") or (
         others and (composed or model_class.main_input_name == "pixel_values")
     ):
@@ -179,4 +179,4 @@ def _check_size(
 def _about_unused(tensors: Sequence[str], choice: Choice, name: str) -> tuple[str, ...]:
     if not tensors or choice.note:
         return ()
-    return (f"{len(tensors):,} tensors of {name} are not used by {choice.architecture}: {some(sorted(tensors))}.",)
+    return (f"Of the tensors of {name}, {choice.architecture} does not use {len(tensors):,}: {some(sorted(tensors))}.",)

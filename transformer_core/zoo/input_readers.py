@@ -15,18 +15,31 @@ from transformer_core.zoo.messages import first_line
 VOCABULARIES = re.compile(r"tokenizer\.json|vocab.*\.(json|txt)|.*\.(model|spm|tiktoken)|tekken\.json|dict\.txt")
 """Files that a tokenizer's vocabulary is in."""
 
-WITHOUT_VOCABULARY = ("byt5", "canine", "perceiver")
-"""Types of models that read bytes or characters."""
+WITHOUT_VOCABULARY = {"ByT5Tokenizer", "CanineTokenizer", "PerceiverTokenizer"}
+"""Tokenizers that read bytes or characters."""
 
 
 def open_tokenizer(folder: Path, settings: Mapping[str, Any], name: str) -> PreTrainedTokenizerBase:
+    """The tokenizer in a folder, fast or slow.
+
+    Args:
+        folder: which holds nothing but checked copies of files.
+        settings: the model's config.json.
+        name: what to call the model in messages.
+
+    Raises:
+        FileNotFoundError: there is none.
+        ValueError: its files are damaged, or it is of a kind that is not opened.
+    """
+    classes = _named_classes(folder, settings)
+    for class_name in classes:
+        _check_class(class_name, name)
     has_vocabulary = any(VOCABULARIES.fullmatch(path.name) for path in folder.iterdir())
-    if not has_vocabulary and settings["model_type"] not in WITHOUT_VOCABULARY:
+    if not has_vocabulary and not WITHOUT_VOCABULARY.intersection(classes):
         raise FileNotFoundError(
             f"There is no tokenizer in {name}: neither tokenizer.json nor a vocabulary. Save it beside the model with "
             "tokenizer.save_pretrained()."
         )
-    _check_class(folder, settings, name)
     try:
         return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     except Exception as error:  # damaged files, classes that are no tokenizers, packages that are not there
@@ -36,20 +49,23 @@ def open_tokenizer(folder: Path, settings: Mapping[str, Any], name: str) -> PreT
         ) from error
 
 
-def _check_class(folder: Path, settings: Mapping[str, Any], name: str) -> None:
-    """transformers calls whatever it has under the name that the folder gives for its tokenizer."""
+def _named_classes(folder: Path, settings: Mapping[str, Any]) -> list[object]:
+    """What the folder says of its tokenizer's class."""
     file = folder / "tokenizer_config.json"
     own = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    for class_name in (own.get("tokenizer_class"), settings.get("tokenizer_class")):
-        if class_name is None:
-            continue
-        found = getattr(transformers, class_name, None) if isinstance(class_name, str) else class_name
-        # A name that transformers does not have stands for a plain tokenizer.json.
-        if found is not None and not (isinstance(found, type) and issubclass(found, PreTrainedTokenizerBase)):
-            raise ValueError(f"{name} names {class_name!a} as its tokenizer, which is none that can be used here.")
+    return [named for named in (own.get("tokenizer_class"), settings.get("tokenizer_class")) if named is not None]
+
+
+def _check_class(class_name: object, name: str) -> None:
+    """transformers calls whatever it has under the name that the folder gives for its tokenizer."""
+    found = getattr(transformers, class_name, None) if isinstance(class_name, str) else class_name
+    # A name that transformers does not have stands for a plain tokenizer.json.
+    if found is not None and not (isinstance(found, type) and issubclass(found, PreTrainedTokenizerBase)):
+        raise ValueError(f"{name} names {class_name!a} as its tokenizer, which is none that can be used here.")
 
 
 def about_vocabulary(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> tuple[str, ...]:
+    """A note if the tokenizer knows tokens that the model does not."""
     embedding = model.get_input_embeddings()
     rows = getattr(embedding, "num_embeddings", None)
     if rows is None or len(tokenizer) <= rows:
@@ -61,6 +77,7 @@ def about_vocabulary(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel)
 
 
 def open_image_processor(folder: Path, name: str) -> BaseImageProcessor:
+    """The image processor in a folder; arguments and errors as for `open_tokenizer`."""
     if not any((folder / file).exists() for file in ("preprocessor_config.json", "processor_config.json")):
         raise FileNotFoundError(
             f"There is no preprocessor_config.json in {name}, which says how large an image is and how its colours "
@@ -68,7 +85,7 @@ def open_image_processor(folder: Path, name: str) -> BaseImageProcessor:
         )
     try:
         return AutoImageProcessor.from_pretrained(folder, backend="pil", trust_remote_code=False, local_files_only=True)
-    except Exception as error:  # as in `_tokenizer`
+    except Exception as error:  # as in `open_tokenizer`
         raise ValueError(
             f"The image processor of {name} cannot be opened: {first_line(error)} Get preprocessor_config.json again."
         ) from error

@@ -3,11 +3,11 @@
 import copy
 from pathlib import Path
 
-import tiny_checkpoints
 import torch
 import transformers
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from tests import tiny_checkpoints
 from transformer_core.inspection import AttentionStack
 from transformer_core.zoo.checkpoint import Checkpoint
 from transformer_core.zoo.hugging_face import inspectable

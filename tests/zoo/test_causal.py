@@ -3,7 +3,9 @@
 import pytest
 import torch
 import transformers
-from checkpoints_in_memory import (
+from tokenizers.processors import TemplateProcessing
+
+from tests.zoo.checkpoints_in_memory import (
     BYTE_LEVEL,
     SIZES,
     assert_candidates,
@@ -13,8 +15,6 @@ from checkpoints_in_memory import (
     oracle,
     random_model,
 )
-from tokenizers.processors import TemplateProcessing
-
 from transformer_core.zoo import MAX_NEW_TOKENS, InputError, InspectionOptions
 
 TEXT = "The cat sees the dog because it is big."

@@ -3,7 +3,8 @@
 import pytest
 import torch
 import transformers
-from checkpoints_in_memory import (
+
+from tests.zoo.checkpoints_in_memory import (
     UNIGRAM,
     WORDPIECE,
     assert_weights,
@@ -13,7 +14,6 @@ from checkpoints_in_memory import (
     oracle,
     random_model,
 )
-
 from transformer_core.zoo import InspectionOptions
 
 TEXT, SECOND = "The cat drinks milk.", "The dog is big."

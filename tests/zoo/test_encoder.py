@@ -3,7 +3,8 @@
 import pytest
 import torch
 import transformers
-from checkpoints_in_memory import (
+
+from tests.zoo.checkpoints_in_memory import (
     BYTE_LEVEL,
     SIZES,
     UNIGRAM,
@@ -16,7 +17,6 @@ from checkpoints_in_memory import (
     random_model,
     t5_config,
 )
-
 from transformer_core.zoo import InputError, InspectionOptions
 
 A, B = "The cat sleeps.", "The dog is tired."

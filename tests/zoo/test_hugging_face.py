@@ -6,7 +6,8 @@ import threading
 import pytest
 import torch
 import transformers
-from checkpoints_in_memory import (
+
+from tests.zoo.checkpoints_in_memory import (
     BYTE_LEVEL,
     SIZES,
     UNIGRAM,
@@ -20,7 +21,6 @@ from checkpoints_in_memory import (
     random_model,
     t5_config,
 )
-
 from transformer_core.zoo import DeviceMemoryError, InputError, InspectionOptions
 
 TEXT = "The cat sees the dog because it is big."

@@ -7,8 +7,8 @@ import PIL.Image
 import pytest
 import torch
 import transformers
-from checkpoints_in_memory import assert_weights, eager_copy, inspected, random_model
 
+from tests.zoo.checkpoints_in_memory import assert_weights, eager_copy, inspected, random_model
 from transformer_core.zoo import InputError
 from transformer_core.zoo.image import MAX_PIXELS, read_image
 

@@ -2,7 +2,8 @@
 
 import pytest
 import transformers
-from checkpoints_in_memory import (
+
+from tests.zoo.checkpoints_in_memory import (
     WORDPIECE,
     assert_candidates,
     assert_weights,
@@ -11,7 +12,6 @@ from checkpoints_in_memory import (
     oracle,
     random_model,
 )
-
 from transformer_core.zoo import InputError, InspectionOptions
 
 TEXT = "The cat drinks milk."

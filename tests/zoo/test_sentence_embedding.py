@@ -5,10 +5,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 import transformers
-from checkpoints_in_memory import WORDPIECE, assert_weights, bert_config, inspected, oracle, random_model
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Pooling
 
+from tests.zoo.checkpoints_in_memory import WORDPIECE, assert_weights, bert_config, inspected, oracle, random_model
 from transformer_core.zoo import InputError, InspectionOptions
 
 TEXTS = [

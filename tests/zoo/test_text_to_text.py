@@ -3,7 +3,8 @@
 import pytest
 import torch
 import transformers
-from checkpoints_in_memory import (
+
+from tests.zoo.checkpoints_in_memory import (
     UNIGRAM,
     assert_candidates,
     assert_weights,
@@ -13,7 +14,6 @@ from checkpoints_in_memory import (
     random_model,
     t5_config,
 )
-
 from transformer_core.zoo import InputError, InspectionOptions
 
 TEXT = "The cat sees the dog."

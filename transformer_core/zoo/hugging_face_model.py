@@ -75,6 +75,9 @@ class HuggingFaceModel:
         self.dtype: torch.dtype = checkpoint.model.dtype
         self.num_parameters: int = sum(parameter.numel() for parameter in checkpoint.model.parameters())
         self._parameters = inspect.signature(checkpoint.model.forward).parameters
+        if self.config.is_encoder_decoder:
+            encoder = self.network.get_encoder()
+            self._encoder_path = next(name for name, module in self.network.named_modules() if module is encoder)
         self._prepare(checkpoint)
         recording = self._first_recording()
         self.stacks: tuple[StackShape, ...] = tuple(
@@ -160,7 +163,9 @@ class HuggingFaceModel:
         stacks, left_out = {}, []
         for name, (rows, columns) in axes.items():
             of_stack = [call for call in trace if self._stack_of(call, axes) == name]
-            fitting = [call for call in of_stack if _shape(call) == (1, len(rows.tokens), len(columns.tokens))]
+            # A piece of a map may be as large as a whole one, by chance.
+            whole = [call for call in of_stack if call.name not in trace.pieces]
+            fitting = [call for call in whole if _shape(call) == (1, len(rows.tokens), len(columns.tokens))]
             left_out += [call for call in of_stack if call not in fitting]
             if fitting:
                 stacks[name] = AttentionStack(
@@ -183,13 +188,9 @@ class HuggingFaceModel:
     def _stack_of(self, call: AttentionCall, axes: Axes) -> str:
         if "self" in axes:
             return "self"
-        if call.name.startswith(self._encoder_path()):
+        if call.name.startswith(f"{self._encoder_path}."):
             return "encoder"
         return "cross" if call.kind == "cross" else "decoder"
-
-    def _encoder_path(self) -> str:
-        encoder = self.network.get_encoder()
-        return next(name for name, module in self.network.named_modules() if module is encoder) + "."
 
     def _inspection(
         self,

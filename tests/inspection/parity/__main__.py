@@ -47,7 +47,7 @@ def _row(architecture: Architecture, found: Comparison) -> str:
     cells = [
         architecture.name,
         f"`{found.model}`",
-        " and ".join(found.routes),
+        " and ".join(found.routes) + (", maps kept" if found.keeps_maps else ""),
         str(len(found.calls)),
         f"{found.difference:.1e}",
         f"{found.rounding:.1e}",

@@ -45,10 +45,14 @@ class Architecture:
     """How each implementation attends."""
     blank: Tensor | None = None
     """(batch, query), true for queries that may attend to nothing."""
+    keeps_maps: bool = False
+    """Its way from queries and keys to weights is not a simple formula, so that the weights themselves are kept."""
     gap: str = ""
     """What the trace must say that it did not see, as a regular expression."""
     refused: str = ""
     """The reason for which nothing is recorded, as a regular expression."""
+    sharpness: float = 2.0
+    """What the weights of queries and keys are multiplied by."""
     training: bool = False
     grad: bool = False
     """Gradients are on, with which PyTorch's own modules leave their C++ fast path whether recorded or not."""
@@ -65,7 +69,7 @@ def model_of(architecture: Architecture, implementation: str) -> nn.Module:
     """The model with peaked maps, the same weights in every implementation."""
     torch.manual_seed(0)
     model = architecture.build(implementation)
-    sharpen(model)
+    sharpen(model, architecture.sharpness)
     return model.to(architecture.dtype).train(architecture.training)
 
 
@@ -76,7 +80,7 @@ QUERY_OR_KEY = re.compile(
 
 
 @torch.no_grad()
-def sharpen(model: nn.Module) -> None:
+def sharpen(model: nn.Module, sharpness: float) -> None:
     """Draw weights with which activations keep their size and maps are peaked. No bias stays zero, no norm stays 1."""
     draw = torch.Generator().manual_seed(1)
     for name, parameter in sorted(model.named_parameters()):
@@ -89,7 +93,7 @@ def sharpen(model: nn.Module) -> None:
             fan_in = parameter.size(-1) if "expert" in name else parameter[0].numel()
             parameter.copy_(noise * fan_in**-0.5)
         if QUERY_OR_KEY.search(name.lower()):
-            parameter.mul_(2)
+            parameter.mul_(sharpness)
 
 
 # How a transformers model is built and run
@@ -347,7 +351,8 @@ DECODERS = [
         TEXT,
         **EAGER_ONLY,
         blank=None,
-        remark="its causal mask is -10,000, so that padding on the left sees the future",
+        keeps_maps=True,
+        remark="its causal mask multiplies, then adds -10,000: padding on the left sees the future",
     ),
     _decoder("ImageGPT", "imagegpt", GPT_CALLS, TEXT, **EAGER_ONLY),
     _decoder("CTRL", "ctrl", _each_layer(("h.{}.multi_head_attention", "decoder")), TEXT | {"dff": 48}),
@@ -466,20 +471,25 @@ T5_CALLS = _encoder_decoder(
 )
 
 
+UNSCALED = {"sharpness": 1.0}
+"""For scores that are not divided by sqrt(d_k)."""
+
+
 def _text_to_text(name: str, model_type: str, calls: Calls = BART_CALLS, sizes=BART, inputs=PAIR, **options):
     return _transformers(name, model_type, sizes, inputs, calls, **options)
 
 
 ENCODER_DECODERS = [
-    _text_to_text("T5", "t5", T5_CALLS, T5, remark="relative bias, unscaled"),
-    _text_to_text("mT5", "mt5", T5_CALLS, T5),
-    _text_to_text("UMT5", "umt5", T5_CALLS, T5),
+    _text_to_text("T5", "t5", T5_CALLS, T5, **UNSCALED, remark="relative bias, unscaled"),
+    _text_to_text("mT5", "mt5", T5_CALLS, T5, **UNSCALED),
+    _text_to_text("UMT5", "umt5", T5_CALLS, T5, **UNSCALED),
     _text_to_text(
         "Switch Transformers",
         "switch_transformers",
         T5_CALLS,
         T5 | {"num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1, "num_experts": 2},
         **EAGER_ONLY,
+        **UNSCALED,
     ),
     _text_to_text("BART", "bart"),
     _text_to_text("mBART", "mbart"),
@@ -914,7 +924,8 @@ OWN_LAYOUTS = [
         TEXT | {"attention_type": "block_sparse", "block_size": 4, "num_random_blocks": 1},
         LONG,
         **EAGER_ONLY,
-        refused="attention.self",
+        oracles={"eager": ()},
+        gap="2 attention modules attend in pieces.*encoder.layer.0.attention.self",
     ),
     _encoder(
         "BigBird, full",
@@ -931,8 +942,9 @@ OWN_LAYOUTS = [
         ),
         T5 | {"local_radius": 3},
         **EAGER_ONLY,
+        **UNSCALED,
         oracles={"eager": (oracles.attentions_of_the_decoder,)},
-        gap="2 of 6 attention modules.*encoder.block.0.layer.0.LocalSelfAttention",
+        gap="2 attention modules attend in pieces.*encoder.block.0.layer.0.LocalSelfAttention",
         remark="the encoder's local attention is in blocks",
     ),
     _text_to_text(
@@ -974,13 +986,15 @@ OWN_LAYOUTS = [
         TEXT | {"num_landmarks": 8, "segment_means_seq_len": 64, "conv_kernel_size": 3},
         {"input_ids": LONG["input_ids"]},
         **EAGER_ONLY,
-        refused="attention.self",
+        oracles={"eager": ()},
+        gap="2 attention modules attend in pieces.*encoder.layer.0.attention.self",
     ),
     _encoder("YOSO", "yoso", (), TEXT | {"use_expectation": True}, **EAGER_ONLY, refused="attention.self"),
     _text_to_text(
         "ProphetNet",
         "prophetnet",
-        (),
+        _each_layer(("encoder.layers.{}.self_attn", "encoder"))
+        + _each_layer(("decoder.layers.{}.cross_attn", "cross")),
         {
             "vocab_size": 90,
             "hidden_size": 32,
@@ -994,9 +1008,9 @@ OWN_LAYOUTS = [
             "ngram": 2,
         },
         **EAGER_ONLY,
-        oracles=EVERY_SOFTMAX,
-        gap="self_attn",
-        remark="the decoder predicts several tokens at once, in a layout of its own",
+        oracles={"eager": (oracles.softmax_over_the_source,)},
+        gap="2 attention modules attend in pieces.*decoder.layers.0.self_attn",
+        remark="the decoder's own attention has several streams",
     ),
 ]
 

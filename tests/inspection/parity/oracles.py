@@ -119,6 +119,13 @@ def softmax(architecture: Architecture, implementation: str, model: nn.Module, d
     return maps.found
 
 
+def softmax_over_the_source(*arguments: Any) -> list[Tensor]:
+    """The same, those of which the keys are not the encoder's left out."""
+    architecture, _, model, _ = arguments
+    length = architecture.inputs(model)["input_ids"].size(1)
+    return [each for each in softmax(*arguments) if each.size(-1) == length]
+
+
 def multi_head(architecture: Architecture, implementation: str, model: nn.Module, dtype: torch.dtype) -> list[Tensor]:
     """What PyTorch's multi-head function returns when it is asked for the weights of each head."""
 

@@ -35,9 +35,12 @@ def test_every_weight(architecture: Architecture, implementation: str):
     assert found.refusal == ""
     assert found.calls == architecture.calls
     assert found.routes == architecture.routes[implementation]
+    assert found.keeps_maps == architecture.keeps_maps
     assert found.shapes == found.expected_shapes
-    # As close to the truth as the library's own float32 is, give or take two roundings of a number near 1.
+    # As close to the truth as the library's own float32 is, give or take a few roundings of a number near 1.
+    assert found.rounding <= 1e-5
     assert found.difference <= 2 * found.rounding + 4 * torch.finfo(torch.float32).eps
+    assert found.row_sum_error <= 1e-6
     assert found.blank_rows_are_zero
     assert found.output_difference <= architecture.output_rounding
     if architecture.training:
@@ -49,7 +52,7 @@ def test_every_weight(architecture: Architecture, implementation: str):
     else:
         assert found.gaps == ()
     # Of the case itself: the maps are neither nearly uniform nor all of them one-hot.
-    assert found.uniform * 2 < found.peak < 0.97
+    assert found.calls == () or 2 * found.uniform < found.peak < 0.97
 
 
 CERTIFICATE = {torch.float32: 2e-6, torch.bfloat16: 2e-2}

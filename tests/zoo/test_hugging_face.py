@@ -80,7 +80,7 @@ def test_the_attention_layers_of_a_hybrid():
     assert [(stack.name, stack.heads) for stack in model.stacks] == [("self", (4,))]
     assert model.notes[:2] == (
         "Opened in a hurry.",
-        "It has 2 layers; the 1 whose attention is shown are numbered without the others.",
+        "Of its 2 layers 1 can be shown. They are numbered without the others.",
     )
     assert any("without softmax attention" in note and "layers.0.mamba" in note for note in model.notes)
     inspection = model.inspect(TEXT)

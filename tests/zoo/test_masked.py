@@ -102,3 +102,11 @@ def test_masks_in_either_text_of_a_pair(model, bert):
 def test_a_place_that_the_text_does_not_have(model, place):
     with pytest.raises(InputError, match=r"There is no token .* to mask: the text has 5\."):
         model.inspect(TEXT, InspectionOptions(masked=(place,)))
+
+
+def test_places_are_counted_as_the_text_is_read(model):
+    text = "The [MASK] drinks milk."
+    assert model.tokens(text, read_special_tokens=True) == ("the", "[MASK]", "drinks", "milk", ".")
+    assert len(model.tokens(text)) > 5
+    inspection = model.inspect(text, InspectionOptions(masked=(3,), read_special_tokens=True))
+    assert inspection.stacks["self"].query_tokens == ("[CLS]", "the", "[MASK]", "drinks", "[MASK]", ".", "[SEP]")

@@ -181,3 +181,20 @@ def test_the_length_penalty_reaches_the_search(monkeypatch):
     model.inspect(TEXT, InspectionOptions(3, 1.5))
     model.inspect(TEXT, InspectionOptions(1, 1.5))
     assert [(options["num_beams"], options.get("length_penalty")) for options in asked] == [(3, 1.5), (1, None)]
+
+
+def test_the_languages_of_a_model_that_knows_several():
+    pieces = [(token, 0.0) for token in ("<s>", "<pad>", "</s>", "<unk>")]
+    pieces += [(token, -float(number)) for number, token in enumerate(UNIGRAM.get_vocab()) if not token.startswith("<")]
+    tokenizer = transformers.MBartTokenizer(vocab=pieces, src_lang="en_XX", tgt_lang="de_DE")
+    ids = {"pad_token_id": 1, "eos_token_id": 2, "bos_token_id": 0, "decoder_start_token_id": 2}
+    config = bart_config(**ids).to_dict() | {"vocab_size": len(tokenizer)}
+    network = random_model(transformers.MBartForConditionalGeneration, transformers.MBartConfig(**config))
+    (note,) = inspected(network, tokenizer, "text-to-text").notes
+    assert note.startswith("It knows several languages and takes every text for en_XX. Which one to write is not saved")
+    network.generation_config.forced_bos_token_id = tokenizer.convert_tokens_to_ids("de_DE")
+    model = inspected(network, tokenizer, "text-to-text")
+    assert model.notes[0].endswith("It writes de_DE, as saved with it.")
+    inspection = model.inspect("The cat", GREEDY)
+    assert inspection.stacks["encoder"].query_tokens[-1] == "en_XX"
+    assert inspection.stacks["decoder"].query_tokens[1] == "de_DE"

@@ -106,7 +106,7 @@ class HuggingFaceModel:
         layers = getattr(self.config.get_text_config(), "num_hidden_layers", None)
         shown = len(recording.stacks.get("self", ()))
         if isinstance(layers, int) and 0 < shown < layers:
-            yield f"It has {layers:,} layers; the {shown:,} whose attention is shown are numbered without the others."
+            yield f"Of its {layers:,} layers {shown:,} can be shown. They are numbered without the others."
         if any(call.sinks is not None for call in recording.trace):
             yield (
                 "Its heads have attention sinks: a part of each row's attention goes to no token, so the weights of a "

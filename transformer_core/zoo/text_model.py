@@ -39,13 +39,16 @@ class TextModel(HuggingFaceModel):
             return None
         return self._position_limit - sum(sentence is None for sentence in encoding.sentences)
 
-    def tokens(self, text: str) -> tuple[str, ...]:
-        """Labels of the text's own tokens, special ones aside.
+    def tokens(self, text: str, read_special_tokens: bool = False) -> tuple[str, ...]:
+        """Labels of the text's own tokens, without those that the tokenizer adds.
+
+        Args:
+            read_special_tokens: whether a typed "[MASK]" is one token, as with `InspectionOptions.read_special_tokens`.
 
         Raises:
             InputError: a text that the model cannot read.
         """
-        encoding = self._read(text)
+        encoding = self._read(text, read_special_tokens=read_special_tokens)
         own = [id for id, sentence in zip(encoding.ids, encoding.sentences, strict=True) if sentence is not None]
         return labels(self.tokenizer, own)
 

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from transformers import DynamicCache, EncoderDecoderCache
@@ -14,6 +14,7 @@ from transformer_core.zoo.generator import Generator
 from transformer_core.zoo.hugging_face_model import Recording
 from transformer_core.zoo.interface import InspectionOptions
 from transformer_core.zoo.text_model import PROBE, position_limit
+from transformer_core.zoo.token_labels import labels
 
 
 class TextToText(Generator):
@@ -23,6 +24,17 @@ class TextToText(Generator):
         super()._prepare(checkpoint)
         self.abilities |= {"beam search"}
         self._target_limit = position_limit(self.network, decoder=True)
+
+    def _about_layers(self, recording: Recording) -> Iterator[str]:
+        yield from super()._about_layers(recording)
+        # mBART, NLLB, M2M100, ...: a token names the language.
+        if hasattr(self.tokenizer, "set_src_lang_special_tokens"):
+            reads = f"It knows several languages and takes every text for {self.tokenizer.src_lang}."
+            written = self.network.generation_config.forced_bos_token_id
+            if written is None:
+                yield f"{reads} Which one to write is not saved with it, so it chooses by itself."
+            else:
+                yield f"{reads} It writes {labels(self.tokenizer, [written])[0]}, as saved with it."
 
     def _probe(self) -> Recording:
         with self._running():

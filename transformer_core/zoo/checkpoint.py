@@ -20,11 +20,10 @@ from transformer_core.zoo.building import build
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.input_readers import about_vocabulary, open_image_processor, open_tokenizer
 from transformer_core.zoo.interface import Family
+from transformer_core.zoo.loading import DTYPES
 from transformer_core.zoo.messages import first_line
 from transformer_core.zoo.model_folder import ModelFolder, model_settings, open_weights, short_hash
 from transformer_core.zoo.sentence_pooling import read_pooling
-
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 WEIGHT_DTYPES = {"F64": torch.float32, "F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
 """How to keep weights, by the name of their dtype in a safetensors file."""
@@ -74,8 +73,8 @@ def open_checkpoint(folder: Path, name: str, device: str = "auto", dtype: str = 
         DeviceMemoryError: the model does not fit into the GPU's memory.
     """
     processor = choose_device(device)
-    if dtype != "auto" and dtype not in DTYPES:
-        raise ValueError(f"unknown dtype {dtype!r}: use auto, {', '.join(DTYPES)}")
+    if dtype not in DTYPES:
+        raise ValueError(f"unknown dtype {dtype!r}: use one of {', '.join(DTYPES)}")
     files = ModelFolder(folder, name)
     settings = files.config()
     _refuse_quantised(settings, name)
@@ -141,12 +140,12 @@ def _dtype(
             "float32, bfloat16 or float16 weights."
         )
     if dtype != "auto":
-        return DTYPES[dtype]
+        return getattr(torch, dtype)
     if device.type == "cpu":
         return torch.float32
     own = settings.get("dtype") or settings.get("torch_dtype")
-    if isinstance(own, str) and own in DTYPES:
-        return DTYPES[own]
+    if isinstance(own, str) and own in DTYPES and own != "auto":
+        return getattr(torch, own)
     return next((WEIGHT_DTYPES[each] for each in stored if each in WEIGHT_DTYPES), torch.float32)
 
 

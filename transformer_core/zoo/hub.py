@@ -211,9 +211,10 @@ def _in_words(error: Exception, name: str) -> Exception:
         return OSError("The cache of the Hugging Face hub cannot be written. Set HF_HOME to a folder that can.")
     if isinstance(error, HfHubHTTPError):
         status = error.response.status_code
-        what_next = f"Wait a few minutes, or {log_in}" if status == 429 else "Try again later"
+        what_next = {429: f"Wait a few minutes, or {log_in}", 401: log_in, 403: log_in}.get(status, "Try again later")
         return OSError(
-            f"The Hugging Face hub answered with error {status}, and {name} is not in the cache. {what_next}."
+            f"The Hugging Face hub answered with error {status}, and {name} is not in the cache. "
+            f"{what_next[0].upper()}{what_next[1:]}."
         )
     if isinstance(error, LocalEntryNotFoundError) and error.__cause__ is not None:
         error = error.__cause__

@@ -10,6 +10,8 @@ from transformer_core.zoo.interface import InputError, InspectableModel
 Progress = Callable[[str, int, int], None]
 """Called with (file, bytes done, bytes in all) during a download; the file is "" for the whole download."""
 
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+
 
 def load(
     name: str,
@@ -45,6 +47,8 @@ def load(
         raise InputError(f"Name a model: {_kinds(local_models, hub)}.")
     # Before minutes of downloading.
     choose_device(device)
+    if dtype not in DTYPES:
+        raise ValueError(f"unknown dtype {dtype!r}: use one of {', '.join(DTYPES)}")
     if local_models and (folder := local_folder(name)):
         return _open(folder, name, device, dtype)
     if hub and not _is_path(name):

@@ -73,6 +73,44 @@ def test_the_certificate_is_rounded_up_and_says_what_was_checked(app, monkeypatc
     assert "sum to 1 within 2e-07" in badge.proto.help
 
 
+@pytest.mark.parametrize(
+    ("values", "words_on_it"),
+    [
+        ({"certificate": float("nan")}, "not a number"),
+        ({"certificate": 0.03}, "off by 3e-02"),
+        ({"row_sum_error": 0.1}, "rows sum to 1 only within 1e-01"),
+    ],
+)
+def test_a_failed_check_is_a_warning_and_no_reassurance(app, monkeypatch, values, words_on_it):
+    original = bundled.InspectableTranslator.inspect
+
+    def inspect(self, text, options):
+        return dataclasses.replace(original(self, text, options), **values)
+
+    monkeypatch.setattr(bundled.InspectableTranslator, "inspect", inspect)
+    app.run()
+    badge = app.markdown[1].value
+    assert f"Do not rely on these weights: {words_on_it}" in badge
+    assert "red" in badge and "green" not in badge
+
+
+def test_notes_are_shown_once_and_as_text(app, monkeypatch):
+    original = bundled.InspectableTranslator.inspect
+    note = "**2** of <b>8</b> layers left no record."
+
+    def inspect(self, text, options):
+        return dataclasses.replace(original(self, text, options), notes=(note, "Another."))
+
+    monkeypatch.setattr(bundled.InspectableTranslator, "inspect", inspect)
+    monkeypatch.setattr(bundled.InspectableTranslator, "notes", (note,))
+    app.run()
+    assert_calm(app)
+    shown = [caption.value for caption in app.caption if "Note:" in caption.value]
+    assert shown == [r"**Note:** \*\*2\*\* of \<b\>8\<\/b\> layers left no record\.", r"**Note:** Another\."]
+    assert app.caption[0].value.endswith("partial")
+    assert "left no record" in app.caption[0].proto.help
+
+
 def test_the_translation_is_the_models(app, translator):
     show(app)
     assert f">{translator.translate([TEXT])[0]}<" in words(app)

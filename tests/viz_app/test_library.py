@@ -1,5 +1,7 @@
 """Shared, bounded loading, and the way out when a GPU is too small."""
 
+import dataclasses
+import io
 import shutil
 import threading
 import time
@@ -8,12 +10,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
 
 from transformer_core import zoo
 from transformer_core.device import choose_device
 from transformer_core.zoo import bundled
-from viz_app import library
+from viz_app import library, pictures
 from viz_app.library import ModelChoice
 
 TEXT = "The cat sleeps."
@@ -117,6 +120,105 @@ def test_thumbnails_are_computed_once_for_each_text_and_stack(pretrained):
         assert not np.array_equal(other[0], first[0])
     stack = library.inspect(TINY, TEXT, options).stacks["cross"]
     np.testing.assert_array_equal(first[1][2], stack.weights(1, 2).numpy())
+
+
+@dataclass
+class Weight:
+    """Stands in for a model or a result of so many bytes."""
+
+    num_bytes: int
+
+
+def kept(sizes: list[int], max_entries: int, max_bytes: int) -> list[int]:
+    """Which of the entries are left after all were put in, one after the other."""
+    cache = library._bounded_cache(max_entries, max_bytes, lambda weight: weight.num_bytes)
+    for number, size in enumerate(sizes):
+        cache[number] = Weight(size)
+    return sorted(cache)
+
+
+def test_what_is_kept_is_bounded_in_number_and_in_size():
+    assert kept([1] * 6, max_entries=4, max_bytes=1000) == [2, 3, 4, 5]
+    assert kept([400, 400, 400], max_entries=4, max_bytes=1000) == [1, 2]
+    assert kept([10, 5000], max_entries=4, max_bytes=1000) == [1]
+    assert kept([5000, 10], max_entries=4, max_bytes=1000) == [1]
+
+
+def test_memory_counts_each_tensor_once(pretrained):
+    inspection = library.inspect(TINY, TEXT, zoo.InspectionOptions())
+    calls = [call for stack in inspection.stacks.values() for call in stack.calls]
+    tensors = [value for call in calls for value in vars(call).values() if isinstance(value, torch.Tensor)]
+    whole = sum({tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors}.values())
+    assert library._inspection_bytes(inspection) == whole > 0
+    stacks = inspection.stacks | {"again": inspection.stacks["encoder"]}
+    assert library._inspection_bytes(dataclasses.replace(inspection, stacks=stacks)) == whole
+
+
+def test_room_is_made_before_a_large_model_is_loaded(pretrained, monkeypatch, tmp_path):
+    library.load(TINY)
+    assert len(library._load.cache) == 1
+    monkeypatch.setattr(library, "_state", lambda name: [(tmp_path / "model.safetensors", 0, library.MAX_MODEL_BYTES)])
+    seen = []
+    monkeypatch.setattr(
+        zoo, "load", lambda *_, **__: seen.append(len(library._load.cache)) or original_load("tiny-en-de")
+    )
+    library.load(ModelChoice("large", "cpu"))
+    assert seen == [0]
+
+
+def test_another_model_need_not_wait_for_a_download(pretrained, monkeypatch):
+    started, go_on = threading.Event(), threading.Event()
+
+    def slow_load(name, *precision, **options):
+        if name == "owner/slow":
+            started.set()
+            assert go_on.wait(30)
+        return original_load("tiny-en-de", "cpu")
+
+    monkeypatch.setattr(zoo, "load", slow_load)
+    download = threading.Thread(target=library.load, args=(ModelChoice("owner/slow", "cpu"),))
+    download.start()
+    try:
+        assert started.wait(30)
+        assert library.load(TINY).name == "tiny-en-de"
+    finally:
+        go_on.set()
+        download.join()
+
+
+def test_a_download_that_was_ended_can_be_started_again(pretrained, monkeypatch):
+    class Stop(BaseException):
+        pass
+
+    def load(name, *precision, progress, **options):
+        progress("", 1, 2)
+        return original_load("tiny-en-de", "cpu")
+
+    def stop(file, done, total):
+        raise Stop
+
+    monkeypatch.setattr(zoo, "load", load)
+    with pytest.raises(Stop):
+        library.load(ModelChoice("owner/name", "cpu"), stop)
+    reports = []
+    library.load(ModelChoice("owner/name", "cpu"), lambda *report: reports.append(report))
+    assert reports == [("", 1, 2)]
+
+
+def test_pictures_are_told_apart_by_their_bytes(pretrained, tiny_checkpoints):
+    choice, options = ModelChoice(str(tiny_checkpoints["image"]), "cpu"), zoo.InspectionOptions()
+    black, white = (saved(colour) for colour in ("black", "white"))
+    first = library.inspect(choice, pictures.read("a.png", black), options)
+    assert library.inspect(choice, pictures.read("a.png", black), options) is first
+    other = library.inspect(choice, pictures.read("a.png", white), options)
+    assert other is not first and (other.image.pixels == 255).all() and (first.image.pixels == 0).all()
+    assert first.text == "a.png"
+
+
+def saved(colour: str) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (40, 40), colour).save(file, "PNG")
+    return file.getvalue()
 
 
 HEADER = "step,learning_rate,loss,tokens_per_second,seconds,validation_loss,validation_bleu\n"

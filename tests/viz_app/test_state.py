@@ -4,7 +4,7 @@ import pytest
 import streamlit as st
 from hypothesis import given, strategies
 
-from viz_app.errors import escape_markdown
+from viz_app.errors import escape_markdown, literal
 from viz_app.state import clean_text, keep_in_range, keep_options
 
 
@@ -35,3 +35,7 @@ def test_choices_that_are_gone_are_dropped(monkeypatch):
 
 def test_markdown_is_shown_literally():
     assert escape_markdown("**a** $x$ :red[b]") == r"\*\*a\*\* \$x\$ \:red\[b\]"
+
+
+def test_a_text_of_any_origin_is_literal_and_hides_nothing():
+    assert literal("**a**\u202eb") == r"\*\*a\*\*\[U\+202E\]b"

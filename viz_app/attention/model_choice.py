@@ -85,7 +85,7 @@ def name_own(allowed: Permissions) -> str:
             placeholder=f"{label}, then Enter",
             label_visibility="collapsed",
         )
-        st.form_submit_button("Open")
+        st.form_submit_button("Open", key="open")
     return clean_text(own).strip()
 
 

@@ -107,3 +107,24 @@ def test_wherever_one_clicks_the_nearest_thumbnail_is_meant():
     figure = head_grid([np.zeros((2, 3, 3), dtype=np.float32)], selected=(0, 0))
     assert figure.layout.hoverdistance == -1 and figure.layout.hovermode == "closest"
     assert figure.data[0].hoverinfo == "skip"
+
+
+@pytest.mark.parametrize(("num_heads", "cells"), [(1, 32), (12, 32), (16, 32), (25, 20), (64, 8), (200, 8)])
+def test_thumbnails_of_many_heads_are_smaller(num_heads, cells):
+    assert thumbnail_cells(num_heads) == cells
+
+
+def test_a_note_speaks_of_the_cells_that_were_drawn():
+    assert "largest" in thumbnail_note(20, 20, cells=10)
+    assert "largest" not in thumbnail_note(20, 20, cells=20)
+
+
+def test_an_overview_of_many_layers_is_higher_and_numbers_some_of_them():
+    small = head_grid([np.zeros((2, 8, 8), dtype=np.float32)] * 3, (0, 0), height=340)
+    large = head_grid([np.zeros((64, 8, 8), dtype=np.float32)] * 48, (0, 0), height=340)
+    assert small.layout.height == 340 < large.layout.height
+    assert len(large.data[1].customdata) == 48 * 64
+    assert len(large.layout.xaxis.ticktext) < 32 and large.layout.xaxis.ticktext[0] == "1"
+    for axis, pitch in ((large.layout.xaxis, 9), (large.layout.yaxis, 9)):
+        for number, place in zip(axis.ticktext, axis.tickvals, strict=True):
+            assert place == (int(number) - 1) * pitch + 3.5

@@ -8,7 +8,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_app.figures.tokens import MAX_LENGTH, label, visible
+from viz_app.figures.tokens import MAX_LENGTH, distinct, label, printable, visible
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,16 @@ def test_no_text_hides_anything_or_grows_without_bound(token):
     alone = [grapheme for grapheme in regex.findall(r"\X", shown) if len(grapheme) == 1]
     assert not any(unicodedata.category(character) in {"Cc", "Cf", "Zs", "Zl", "Zp", "Cs"} for character in alone)
     assert "<" not in label(token)
+
+
+def test_repeated_tokens_carry_their_position():
+    assert distinct(["the", "cat", "saw", "the", "dog"]) == ["the · 1", "cat", "saw", "the · 4", "dog"]
+
+
+@given(st.lists(st.sampled_from(["a", "b", "a · 1", "a · 3", " ", "", "x" * 40, "x" * 41]) | st.text(st.characters())))
+def test_no_two_labels_are_equal(tokens):
+    assert len(set(distinct(tokens))) == len(tokens)
+
+
+def test_a_text_keeps_its_blanks_and_hides_nothing_else():
+    assert printable("a b\nc\u202ed\x00\ud83d שלום") == "a b\nc[U+202E]d[U+0000][U+D83D] שלום"

@@ -1,0 +1,394 @@
+"""Models of one's own on the Attention page: every family, against transformers itself."""
+
+import io
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from PIL import Image
+from safetensors.torch import load_file, save_file
+
+from tests.viz_app.reading import assert_calm, charts, html, words
+from viz_app import library
+
+OWN = "Your own model"
+CAT = "The cat sees the cat."
+MAIN = Path(library.__file__).with_name("main.py")
+
+FAMILIES = ["masked", "causal", "text-to-text", "marian", "classifier", "encoder", "image", "embedding"]
+HOSTILE = [
+    "<img src=x onerror=alert(1)>",
+    "**b** $x^2$ :red[r] [l](http://x) `c`",
+    "</div><script>alert(1)</script>",
+    "a\u202eb\u2066c",
+]
+
+
+def show(app, folder, **query):
+    app.query_params.update({"model": OWN, "own": str(folder)} | query)
+    return app.run()
+
+
+def grid(app):
+    return next(chart for chart in charts(app) if len(chart["data"]) == 2 and "customdata" in chart["data"][1])
+
+
+def matrix(app):
+    """The heatmap of the chosen head: the chart with a second pair of axes."""
+    return next(chart for chart in charts(app) if "xaxis2" in chart["layout"])
+
+
+def bars(app):
+    """Names and probabilities of what the model expects at the chosen place."""
+    (chart,) = (chart["data"][0] for chart in charts(app) if chart["data"][0]["type"] == "bar")
+    return list(chart["customdata"]), list(chart["x"])
+
+
+@pytest.fixture
+def eager(tiny_checkpoints):
+    """`eager(family)`: the same checkpoint in transformers, which hands out its own attention weights."""
+
+    def load(family: str, auto: type) -> transformers.PreTrainedModel:
+        return auto.from_pretrained(tiny_checkpoints[family], attn_implementation="eager").eval()
+
+    return load
+
+
+def tokenizer(tiny_checkpoints, family: str) -> transformers.PreTrainedTokenizerBase:
+    return transformers.AutoTokenizer.from_pretrained(tiny_checkpoints[family])
+
+
+def test_nothing_is_opened_before_a_name_is_given(app, monkeypatch):
+    app.run()
+    loaded = []
+    monkeypatch.setattr("transformer_core.zoo.load", lambda name, *_, **__: loaded.append(name))
+    app.selectbox(key="model").set_value(OWN).run()
+    assert_calm(app)
+    assert not loaded and not app.get("plotly_chart")
+    assert "Nothing is loaded before" in app.info[0].value
+    assert app.text_input(key="text").value
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_opens_with_its_sizes_and_its_check(app, tiny_checkpoints, family):
+    show(app, tiny_checkpoints[family])
+    assert_calm(app)
+    config = json.loads((tiny_checkpoints[family] / "config.json").read_text())
+    assert app.markdown[0].value.startswith(config["architectures"][0])
+    weights = load_file(tiny_checkpoints[family] / "model.safetensors")
+    assert f"{len(grid(app)['layout']['yaxis']['ticktext'])}" in app.caption[0].value
+    assert "parameters" in app.caption[0].value and sum(tensor.numel() for tensor in weights.values())
+    (badge,) = (text for text in app.markdown if "Weights checked: exact" in text.value)
+    assert "green" in badge.value and "rows sum to 1" in badge.value
+    assert "English" not in words(app) and "German" not in words(app)
+
+
+def test_a_typed_name_is_not_opened_before_enter(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["causal"])
+    app.text_input(key="own").set_value(str(tiny_checkpoints["encoder"]))
+    app.text_input(key="text").set_value(CAT).run()
+    assert app.markdown[0].value.startswith("GPT2LMHeadModel")
+    app.text_input(key="own").set_value(str(tiny_checkpoints["encoder"]))
+    app.button(key="open").click().run()
+    assert app.markdown[0].value.startswith("BertModel")
+    assert_calm(app)
+
+
+def test_what_was_loaded_is_named_exactly(app, tiny_checkpoints, eager):
+    show(app, tiny_checkpoints["causal"])
+    model = eager("causal", transformers.AutoModelForCausalLM)
+    count = sum(parameter.numel() for parameter in model.parameters())
+    assert app.caption[0].value == f"2 layers × 4 heads · {count:,} parameters"
+    about = app.caption[0].proto.help.replace("\\", "")
+    assert "GPT2LMHeadModel" in about and str(tiny_checkpoints["causal"]) in about and "float32 on cpu" in about
+
+
+@pytest.mark.parametrize(("layer", "head"), [(1, 1), (2, 4)])
+def test_a_causal_model_continues_and_its_weights_are_transformers_own(app, tiny_checkpoints, eager, layer, head):
+    show(app, tiny_checkpoints["causal"], text=CAT, layer=str(layer), head=str(head), new="3")
+    assert_calm(app)
+    model, tokens = eager("causal", transformers.AutoModelForCausalLM), tokenizer(tiny_checkpoints, "causal")
+    prompt = tokens(CAT, return_tensors="pt").input_ids
+    written = model.generate(prompt, max_new_tokens=3, do_sample=False)
+    with torch.no_grad():
+        outputs = model(written, output_attentions=True)
+    np.testing.assert_allclose(matrix(app)["data"][0]["z"], outputs.attentions[layer - 1][0, head - 1], atol=2e-6)
+    assert f'<span class="headlight-prompt">{CAT}</span>' in words(app)
+    assert tokens.decode(written[0, prompt.size(1) :]) in words(app)
+    assert "itself and earlier ones, never later ones" in words(app)
+    expected = outputs.logits[0, prompt.size(1) - 1].softmax(-1).topk(5).values
+    np.testing.assert_allclose(bars(app)[1], expected, rtol=1e-4)
+    app.selectbox(key="place").set_value(2).run()
+    expected = outputs.logits[0, prompt.size(1) + 1].softmax(-1).topk(5).values
+    np.testing.assert_allclose(bars(app)[1], expected, rtol=1e-4)
+
+
+def test_a_repeated_word_is_masked_alone(app, tiny_checkpoints, eager):
+    show(app, tiny_checkpoints["masked"], text=CAT)
+    pills = app.get_by_key("mask")
+    assert pills.options == ["the · 1", "cat · 2", "sees", "the · 4", "cat · 5", r"\."]
+    assert "Mask a token" in words(app)
+    pills.set_value(["cat · 5"]).run()
+    assert_calm(app)
+    labels = matrix(app)["layout"]["yaxis2"]["ticktext"]
+    assert labels == ["[CLS]", "the", "cat", "sees", "the", "[MASK]", ".", "[SEP]"]
+    model, tokens = eager("masked", transformers.AutoModelForMaskedLM), tokenizer(tiny_checkpoints, "masked")
+    ids = tokens("the cat sees the [MASK].", return_tensors="pt").input_ids
+    with torch.no_grad():
+        expected = model(ids).logits[0, 5].softmax(-1).topk(5)
+    names, probabilities = bars(app)
+    np.testing.assert_allclose(probabilities, expected.values, rtol=1e-4)
+    assert names == tokens.convert_ids_to_tokens(expected.indices.tolist())
+    assert "earlier and later ones alike" in words(app)
+
+
+def test_masks_stay_with_words_that_stay(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["masked"], text="The cat sleeps.", mask="cat")
+    assert app.get_by_key("mask").value == ["cat"]
+    app.text_input(key="text").set_value("The dog sees the cat.").run()
+    assert_calm(app)
+    assert matrix(app)["layout"]["yaxis2"]["ticktext"].index("[MASK]") == 5
+    app.text_input(key="text").set_value("The dog sleeps.").run()
+    assert_calm(app)
+    assert "[MASK]" not in matrix(app)["layout"]["yaxis2"]["ticktext"]
+
+
+def test_a_text_that_cannot_be_read_is_refused_beside_its_masks(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["masked"], text="The cat sleeps.")
+    app.text_input(key="text").set_value("").run()
+    assert not app.exception
+    assert "no text" in app.error[0].value
+
+
+def test_a_pair_is_read_together_and_in_parts(app, tiny_checkpoints, eager):
+    pair = {"text": "The cat sleeps.", "second": "The dog sees the cat."}
+    show(app, tiny_checkpoints["classifier"], stack="B to A", layer="2", head="3", **pair)
+    assert_calm(app)
+    assert app.get_by_key("stack").options == ["Self", "A to A", "A to B", "B to A", "B to B"]
+    model = eager("classifier", transformers.AutoModelForSequenceClassification)
+    tokens = tokenizer(tiny_checkpoints, "classifier")
+    inputs = tokens(pair["text"], pair["second"], return_tensors="pt")
+    with torch.no_grad():
+        outputs = model(**inputs, output_attentions=True)
+    start = inputs.token_type_ids[0].tolist().index(1)
+    part = outputs.attentions[1][0, 2, start:, :start]
+    np.testing.assert_allclose(matrix(app)["data"][0]["z"], part, atol=2e-6)
+    assert "a token of text B" in words(app) and "sums to less than 1" in words(app)
+    order = outputs.logits[0].softmax(-1).sort(descending=True)
+    names, probabilities = bars(app)
+    np.testing.assert_allclose(probabilities, order.values, rtol=1e-4)
+    assert names == [model.config.id2label[index] for index in order.indices.tolist()]
+    assert f">{names[0]}<" in words(app)
+
+
+def test_without_a_second_text_there_is_no_part_to_choose(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["classifier"], text=CAT, stack="B to A")
+    assert_calm(app)
+    assert "Self, layer" in words(app)
+    with pytest.raises(KeyError):
+        app.get_by_key("stack")
+
+
+def test_two_texts_are_compared(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["embedding"], text="A cat is asleep.", second="The cat sleeps.")
+    assert_calm(app)
+    assert "Cosine similarity 0." in words(app)
+    assert app.get_by_key("stack").options == ["Self", "Self, second text"]
+
+
+def test_a_typed_special_token_is_text_unless_asked(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["encoder"], text="cat [SEP] dog")
+    assert matrix(app)["layout"]["yaxis2"]["ticktext"].count("[SEP]") == 1
+    app.toggle(key="special").set_value(True).run()
+    assert_calm(app)
+    assert matrix(app)["layout"]["yaxis2"]["ticktext"].count("[SEP]") == 2
+
+
+@pytest.mark.parametrize(("query", "row"), [("class", 0), ("row 2, column 3", 7)])
+def test_a_row_of_weights_lies_on_the_image(app, tiny_checkpoints, eager, query, row):
+    show(app, tiny_checkpoints["image"], query=query, layer="2", head="2")
+    assert_calm(app)
+    pixels = np.random.default_rng(0).integers(0, 256, (40, 50, 3), dtype=np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "PNG")
+    app.file_uploader(key="image").upload("noise.png", file.getvalue(), "image/png").run()
+    assert_calm(app)
+    model = eager("image", transformers.AutoModelForImageClassification)
+    resized = Image.fromarray(pixels).resize((32, 32), Image.Resampling.BILINEAR)
+    seen = torch.tensor(np.asarray(resized)).movedim(-1, 0)[None] / 127.5 - 1
+    with torch.no_grad():
+        outputs = model(seen.float(), output_attentions=True)
+    weights = outputs.attentions[1][0, 1, row]
+    picture = next(chart for chart in charts(app) if chart["layout"].get("images"))
+    np.testing.assert_allclose(picture["data"][0]["z"], weights[1:].view(4, 4), atol=1e-5)
+    assert f"<b>{weights[1:].sum():.3f}</b> of its attention" in words(app)
+    np.testing.assert_allclose(bars(app)[1], outputs.logits[0].softmax(-1).sort(descending=True).values, rtol=1e-3)
+    app.get_by_key("view").set_value("Matrix").run()
+    assert_calm(app)
+    assert matrix(app)["layout"]["xaxis2"]["ticktext"][:3] == ["class", "1,1", "1,2"]
+    np.testing.assert_allclose(matrix(app)["data"][0]["z"], outputs.attentions[1][0, 1], atol=1e-5)
+
+
+def test_a_file_that_is_no_image_is_refused_and_another_can_be_chosen(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["image"])
+    app.file_uploader(key="image").upload("x.png", b"no image", "image/png").run()
+    assert not app.exception
+    assert "no PNG, JPEG or WebP" in app.error[0].value.replace("\\", "")
+    assert app.file_uploader(key="image")
+
+
+def test_the_precision_is_chosen_and_comes_with_the_link(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["causal"], dtype="bfloat16")
+    assert_calm(app)
+    assert "bfloat16 on cpu" in app.caption[0].proto.help
+    app.selectbox(key="dtype").set_value("float32").run()
+    assert "float32 on cpu" in app.caption[0].proto.help
+
+
+def test_a_bundled_model_has_no_precision_and_nothing_that_it_cannot_do(app):
+    app.run()
+    keys = {
+        element.key for kind in ("selectbox", "toggle", "number_input", "text_input") for element in getattr(app, kind)
+    }
+    assert keys == {"model", "device", "beam", "penalty", "text", "layer", "head"}
+
+
+def test_the_options_are_those_of_the_model(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["causal"])
+    assert {element.key for element in app.number_input} == {"new", "layer", "head"}
+    app.text_input(key="own").set_value(str(tiny_checkpoints["text-to-text"]))
+    app.button(key="open").click().run()
+    assert {element.key for element in app.number_input} == {"beam", "penalty", "layer", "head"}
+
+
+@pytest.mark.parametrize("damage", ["nothing", "pickle", "weights", "config"])
+def test_a_model_that_cannot_be_opened_says_why_and_the_page_goes_on(app, tiny_checkpoints, tmp_path, damage):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_checkpoints["encoder"], folder)
+    if damage == "nothing":
+        shutil.rmtree(folder)
+    if damage == "pickle":
+        (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    if damage == "weights":
+        (folder / "model.safetensors").write_bytes(b"not a model")
+    if damage == "config":
+        (folder / "config.json").write_text("{")
+    show(app, folder, text=CAT)
+    assert not app.exception
+    assert "The model cannot be loaded" in app.error[0].value
+    assert len(app.error[0].value) > 60 and "Traceback" not in app.error[0].value
+    assert app.text_input(key="text").value == CAT and app.text_input(key="own").value == str(folder)
+    app.selectbox(key="model").set_value("tiny-en-de").run()
+    assert_calm(app)
+    assert app.text_input(key="text").value == CAT
+    assert len(charts(app)) == 2
+
+
+def test_a_failure_that_nobody_foresaw_leaves_the_page_usable(app, monkeypatch, tmp_path):
+    def fail(*_, **__):
+        raise KeyError("a secret of the machine")
+
+    monkeypatch.setattr("transformer_core.zoo.load", fail)
+    show(app, tmp_path)
+    assert not app.exception
+    assert "KeyError" in app.error[0].value and "secret" not in words(app)
+    assert app.selectbox(key="model").value == OWN
+
+
+def test_the_model_that_was_opened_is_still_named_after_another(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["encoder"])
+    app.selectbox(key="model").set_value("tiny-en-de").run()
+    app.selectbox(key="model").set_value(OWN).run()
+    assert_calm(app)
+    assert app.text_input(key="own").value == str(tiny_checkpoints["encoder"])
+    assert "BertModel" in app.markdown[0].value
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_class_names_are_text(app, tiny_checkpoints, tmp_path, text):
+    folder = tmp_path / "hostile"
+    shutil.copytree(tiny_checkpoints["classifier"], folder)
+    config = json.loads((folder / "config.json").read_text())
+    config["id2label"] = {"0": text, "1": text, "2": text}
+    (folder / "config.json").write_text(json.dumps(config))
+    show(app, folder)
+    assert_calm(app)
+    shown = "".join(html(app))
+    assert "<img" not in shown and "<script" not in shown and "</div></div>" not in shown
+    assert not any("<" in name for name in bars(app)[0])
+    bar = next(chart for chart in charts(app) if chart["data"][0]["type"] == "bar")
+    assert not any("<" in name or "\u202e" in name for name in bar["layout"]["yaxis"]["ticktext"])
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_models_name_is_text(app, text):
+    """Of a link that somebody else wrote."""
+    show(app, f"/nowhere/{text}")
+    assert not app.exception
+    message = app.error[0].value
+    for markup in ("**b**", "$x^2$", ":red[r]", "[l](", "`c`", "\u202e", "\u2066"):
+        assert markup not in message
+    assert not re.search(r"(?<!\\)<", message)
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_tokens_to_mask_are_text(app, tiny_checkpoints, text):
+    show(app, tiny_checkpoints["masked"], text=text)
+    assert_calm(app)
+    for option in app.get_by_key("mask").options:
+        # Every punctuation mark of ASCII is escaped, so none is markup.
+        assert not re.search(r"(?<!\\)[!-/:-@\[\]-`{-~]", re.sub(r"\\.", "", option))
+        assert "\u202e" not in option and "\u2066" not in option
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        {
+            "dtype": "float7",
+            "new": "-4",
+            "special": "perhaps",
+            "place": "nowhere",
+            "mask": "nothing",
+            "view": "upside down",
+        },
+        {"query": "row 99", "new": "1000000", "chat": "yes", "stack": "C to D", "second": ""},
+    ],
+)
+@pytest.mark.parametrize("family", ["masked", "causal", "image"])
+def test_impossible_values_in_a_link_are_ignored(app, tiny_checkpoints, family, link):
+    show(app, tiny_checkpoints[family], **link)
+    assert_calm(app)
+    assert charts(app)
+
+
+def test_replaced_weights_are_loaded_anew(pretrained, tiny_checkpoints, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_checkpoints["encoder"], folder)
+    choice = library.ModelChoice(str(folder), "cpu")
+    before = library.load(choice)
+    assert library.load(choice) is before
+    weights = load_file(folder / "model.safetensors")
+    save_file({name: -tensor for name, tensor in weights.items()}, folder / "model.safetensors", {"format": "pt"})
+    assert library.load(choice).weights_hash != before.weights_hash
+
+
+def test_the_first_page_does_without_transformers():
+    """It takes seconds to import. The bundled model must not wait for it."""
+    script = f"""
+import sys
+from streamlit.testing.v1 import AppTest
+sys.argv = [{str(MAIN)!r}]
+app = AppTest.from_file({str(MAIN)!r}, default_timeout=60).run()
+assert len(app.get("plotly_chart")) == 2
+print(sorted({{name.partition(".")[0] for name in sys.modules}} & {{"transformers", "huggingface_hub", "tokenizers"}}))
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=MAIN.parents[1], capture_output=True, text=True)
+    assert done.stdout.strip().splitlines()[-1:] == ["[]"], done.stderr

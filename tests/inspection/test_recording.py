@@ -635,3 +635,20 @@ def test_more_heads_than_the_module_has_are_pieces():
     with record(model) as trace:
         model(torch.randn(1, 6, 4, 8))
     assert trace.pieces == ("attention",)
+
+
+class SplitAttention(nn.Module):
+    """Weights over two kinds of keys at once, of which each meets values of its own."""
+
+    def forward(self, x):
+        near, far = x @ x.mT, x @ x.flip(-2).mT
+        weights = torch.softmax(torch.cat([near, far], dim=-1), dim=-1)
+        return weights[..., : x.size(-2)] @ x + weights[..., x.size(-2) :] @ x.flip(-2)
+
+
+def test_weights_that_do_not_meet_values_as_a_whole_are_named():
+    model = Wrapper(whole=SelfAttention(), split=SplitAttention())
+    with record(model) as trace:
+        model(torch.randn(1, 2, 4, 8))
+    assert [call.name for call in trace] == ["whole"]
+    assert trace.pieces == ("split",)

@@ -348,6 +348,9 @@ def test_bfloat16_is_closer_to_the_truth_than_the_models_own_weights():
 
 
 NOT_UNDERSTOOD = {
+    "position biases of rows and columns": lambda s: (
+        s.view(B, H, N, 2, M // 2) + torch.arange(float(N)).view(N, 1, 1) + torch.arange(3.0)
+    ).view(B, H, N, M),
     "a function of the scores": lambda s: torch.relu(s),
     "some scores overwritten": lambda s: s.index_fill(3, torch.tensor([1]), 2.0),
     "a factor for each key": lambda s: s * torch.arange(1.0, M + 1),

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from transformer_core.inspection.seeing import AttentionMode, stated_heads
 from transformer_core.inspection.trace import AttentionCall, Trace, listing
 from transformer_core.inspection.uncompiled import is_compiled, uncompiled
+from transformer_core.inspection.written_out import Softmax
 
 MIXERS_WITHOUT_SOFTMAX = ("mixer", "deltanet", "fouriertransform", "shortconv", "recurrentblock", "hyena", "retention")
 """How the classes of modules end that mix tokens without softmax attention (Mamba, DeltaNet, FNet, ...)."""
@@ -72,6 +73,11 @@ class _Recorder(AttentionMode):
         self._pieces: dict[str, None] = {}
         self._shapes: dict[str, dict[Any, tuple[int, int]]] = {}
         """For each module, the queries and keys of its calls, by the places in its code that make them."""
+        self._softmaxes: list[tuple[str, Softmax]] = []
+
+    def took_softmax(self, name: str, softmax: Softmax) -> None:
+        if _is_attention(self.module):
+            self._softmaxes.append((name, softmax))
 
     def attended(self, name: str, call: Callable[[], AttentionCall], output: Tensor) -> None:
         made = call()
@@ -84,8 +90,11 @@ class _Recorder(AttentionMode):
             self._pieces[name] = None
 
     def pieces(self) -> tuple[str, ...]:
-        """Modules that attend at several places with maps of different sizes, or with more heads than they have."""
-        return tuple(self._pieces)
+        """Modules that attend at several places with maps of different sizes, or with more heads than they have.
+
+        And those of which some weights did not meet values as a whole.
+        """
+        return tuple(self._pieces | {name: None for name, softmax in self._softmaxes if not softmax.has_met_values})
 
 
 def _is_attention(module: nn.Module) -> bool:

@@ -23,7 +23,7 @@ from torch.nn.attention import SDPBackend
 from torch.overrides import TorchFunctionMode
 
 from transformer_core.inspection.trace import AttentionCall, Kind, ScoredAttention, StoredAttention, forbids
-from transformer_core.inspection.written_out import Scores, WrittenOutAttention, WrittenOutCall
+from transformer_core.inspection.written_out import Scores, Softmax, WrittenOutAttention, WrittenOutCall
 
 CHECKED_ROWS = 4
 """Rows of every head whose output is kept, to check the weights against (`AttentionCall.certificate`)."""
@@ -65,6 +65,9 @@ class AttentionMode(TorchFunctionMode):
         """
         raise NotImplementedError
 
+    def took_softmax(self, name: str, softmax: Softmax) -> None:
+        """The module called `name` has taken a softmax of scores. What comes of it will show if that is attention."""
+
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         if func is F.multi_head_attention_forward:
@@ -75,7 +78,9 @@ class AttentionMode(TorchFunctionMode):
         output = func(*args, **kwargs)
         if (found := self._written_out.follow(func, args, kwargs, output)) is not None:
             name, module, _ = self._caller(sys._getframe(1))
-            if module is not None:
+            if module is not None and isinstance(found, Softmax):
+                self.took_softmax(name, found)
+            elif module is not None:
                 shape = _batch_and_heads(found, module)
                 canonical = found.output.reshape(*shape, *found.output.shape[-2:])
                 with torch.no_grad():
@@ -432,7 +437,7 @@ def _is_understood(call: ScoredAttention, weights: Tensor) -> bool:
     if found.shape != model_weights.shape:
         return False
     scores = call.scores(slice(None), call.checked_rows)
-    largest = scores.abs().masked_fill(scores.isinf(), 0.0).amax(dim=-1, keepdim=True)
+    largest = scores.abs().masked_fill(found == 0, 0.0).amax(dim=-1, keepdim=True)
     rounding = ROUNDINGS * max(torch.finfo(dtype).eps for dtype in (call.query.dtype, weights.dtype))
     tolerance = rounding + torch.expm1(rounding * largest) * torch.maximum(found, model_weights)
     # A query that may attend to nothing has whatever weights the model's softmax made of it.

@@ -373,26 +373,27 @@ class Trace:
         gaps = []
         if self.unseen:
             gaps.append(
-                f"{len(self.unseen):,} of {_count(self.num_attention_modules, 'attention module')} left no record, "
-                f"because they did not run or attend in a way that is not seen: {listing(self.unseen)}."
+                f"{len(self.unseen):,} of {_count(self.num_attention_modules, 'attention module')} left no record: not "
+                f"run, or attending in a way that is not seen ({listing(self.unseen)})."
             )
         if self.other_mixers:
             gaps.append(
-                f"{_count(len(self.other_mixers), 'module')} without softmax attention, which also mix tokens, have no "
-                f"weights to show: {listing(self.other_mixers)}."
+                f"{_count(len(self.other_mixers), 'module mixes', 'modules mix')} tokens without softmax attention, so "
+                f"there are no weights of it to show: {listing(self.other_mixers)}."
             )
         if self.pieces:
             gaps.append(
-                f"{_count(len(self.pieces), 'attention module')} attend in pieces, such as blocks or landmarks, and "
-                f"what is recorded are these pieces, not whole maps of the text: {listing(self.pieces)}."
+                f"{_count(len(self.pieces), 'attention module attends', 'attention modules attend')} in pieces, such "
+                "as blocks or landmarks. What is recorded are pieces, not whole maps of the text: "
+                f"{listing(self.pieces)}."
             )
         if self.was_compiled:
             gaps.append("The model is compiled (torch.compile); it was recorded uncompiled.")
         return tuple(gaps)
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _count(number: int, one: str, several: str = "") -> str:
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
 
 
 def listing(names: Sequence[str], most: int = 5) -> str:

@@ -49,10 +49,18 @@ class Scores:
         return dataclasses.replace(self, scale=self.scale * factor, softcap=softcap, biases=biases)
 
 
+class Softmax:
+    """A softmax over scores, and whether its weights have met values since."""
+
+    def __init__(self) -> None:
+        self.has_met_values = False
+
+
 @dataclasses.dataclass(frozen=True)
 class Weights:
     """A tensor of attention weights: the output of a softmax, perhaps with dropout."""
 
+    origin: Softmax
     softmax: Tensor | None
     """What the softmax returned, sinks included; None: this very tensor, which must not keep itself alive."""
     scores: Scores | None
@@ -74,6 +82,10 @@ class WrittenOutCall:
     """Brings a tensor like `output` into the form that the model gets."""
 
 
+NOT_UNDERSTOOD = object()
+"""In place of `Scores`: what came of scores by a step that is not known."""
+
+
 class WrittenOutAttention:
     """Follows scores and weights through the functions that one thread calls."""
 
@@ -81,14 +93,18 @@ class WrittenOutAttention:
         self._scores: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
         self._weights: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
 
-    def follow(self, func: Any, args: tuple, kwargs: dict, output: Any) -> WrittenOutCall | None:
-        """Take note of `output = func(*args, **kwargs)`; returns an attention call if that was its last step."""
+    def follow(self, func: Any, args: tuple, kwargs: dict, output: Any) -> WrittenOutCall | Softmax | None:
+        """Take note of `output = func(*args, **kwargs)`.
+
+        Returns:
+            an attention call if that was its last step, and a softmax over what came of a product of two tensors.
+        """
         name = getattr(func, "__name__", "")
         if name in _PRODUCTS:
             return self._product(name, args, kwargs, output)
         if name in _SOFTMAX:
-            self._softmax(args, kwargs, output)
-        elif (self._scores or self._weights) and args:
+            return self._softmax(args, kwargs, output)
+        if (self._scores or self._weights) and args:
             self._step(name, func, args, kwargs, output)
         return None
 
@@ -101,10 +117,9 @@ class WrittenOutAttention:
             return None
         if (weights := self._weights.get(product.original_left)) is not None:
             softmax = product.original_left if weights.softmax is None else weights.softmax
-            if weights.scores is None and softmax.dim() < 4:
-                return None  # may be any mixture, such as that of experts
             if not product.left_is_canonical:
                 return None
+            weights.origin.has_met_values = True
             weights = dataclasses.replace(weights, softmax=softmax)
             return WrittenOutCall(weights, product.right, product.output, product.restore)
         query, key = product.left, product.right.transpose(-2, -1)
@@ -118,14 +133,19 @@ class WrittenOutAttention:
             self._scores[output] = scores
         return None
 
-    def _softmax(self, args: tuple, kwargs: dict, output: Any) -> None:
+    def _softmax(self, args: tuple, kwargs: dict, output: Any) -> Softmax | None:
         values = {**dict(zip(("input", "dim"), args, strict=False)), **kwargs}
         scores, dim = values.get("input"), values.get("dim")
         if not isinstance(scores, Tensor) or dim is None or dim % scores.dim() != scores.dim() - 1 or scores.dim() < 2:
-            return
+            return None
         known = self._scores.get(scores)
-        num_keys = scores.size(-1) - (known is not None and known.sinks is not None)
-        self._weights[output] = Weights(None, known, num_keys)
+        if known is None and scores.dim() < 4:
+            return None  # may be any mixture, such as that of experts
+        softmax = Softmax()
+        understood = known if isinstance(known, Scores) else None
+        num_keys = scores.size(-1) - (understood is not None and understood.sinks is not None)
+        self._weights[output] = Weights(softmax, None, understood, num_keys)
+        return None if known is None else softmax
 
     def _step(self, name: str, func: Any, args: tuple, kwargs: dict, output: Any) -> None:
         """Any other function: it may take scores or weights one step further, or spoil them."""
@@ -133,27 +153,29 @@ class WrittenOutAttention:
         if name == "where" and func is torch.where and len(args) == 3:
             source = next((each for each in args[1:] if self._is_known(each)), None)
         elif name == "cat":
-            source = source[0] if isinstance(source, list | tuple) and source else None
+            parts = source if isinstance(source, list | tuple) else ()
+            source = next((each for each in parts if self._is_known(each)), None)
         elif not self._is_known(source):
             source = next((each for each in args[1:2] if self._is_known(each)), None)
         if not self._is_known(source):
             return
-        after, known = None, self._scores.get(source)
-        rules = _SCORE_STEPS if known is not None else _WEIGHT_STEPS
-        known = self._weights.get(source) if known is None else known
+        scores = self._scores.get(source)
+        rules = _WEIGHT_STEPS if scores is None else _SCORE_STEPS
+        after, known = None, self._weights.get(source) if scores is None else scores
         base_name = name.removesuffix("_") if not name.startswith("__") else name
-        if isinstance(output, Tensor) and base_name in rules:
+        if isinstance(output, Tensor) and known is not NOT_UNDERSTOOD and base_name in rules:
             try:
                 after = rules[base_name](known, source, args, kwargs, output)
             except (TypeError, ValueError, IndexError, KeyError, RuntimeError):
-                after = None  # an unusual way to call it: not understood
+                after = None  # an unusual way to call it
         # Written in place, what was known is no longer true.
         in_place = name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
         if in_place and args[0] is source:
-            self._scores.pop(source, None)
             self._weights.pop(source, None)
-        if isinstance(after, Scores):
-            self._scores[output] = after
+            if scores is not None:
+                self._scores[source] = NOT_UNDERSTOOD
+        if scores is not None and isinstance(output, Tensor) and output.numel() >= source.numel():
+            self._scores[output] = after or NOT_UNDERSTOOD
         elif isinstance(after, Weights) and output is not source:
             self._weights[output] = after if after.softmax is not None else dataclasses.replace(after, softmax=source)
 
@@ -370,7 +392,13 @@ def _reshaped(known: Any, source: Tensor, args: tuple, kwargs: dict, output: Ten
 def _with_sinks(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Scores | None:
     parts = args[0]
     dim = args[1] if len(args) > 1 else kwargs.get("dim", 0)
-    if len(parts) != 2 or dim % output.dim() != output.dim() - 1 or parts[1].size(-1) != 1 or scores.sinks is not None:
+    if (
+        len(parts) != 2
+        or parts[0] is not source
+        or dim % output.dim() != output.dim() - 1
+        or parts[1].size(-1) != 1
+        or scores.sinks is not None
+    ):
         return None
     return dataclasses.replace(scores, sinks=parts[1], shape=output.shape)
 

@@ -14,8 +14,10 @@ import torch
 import transformers
 from PIL import Image
 from safetensors.torch import load_file, save_file
+from streamlit.delta_generator import DeltaGenerator
 
 from tests.viz_app.reading import assert_calm, charts, html, words
+from transformer_core import zoo
 from viz_app import library
 
 OWN = "Your own model"
@@ -34,10 +36,6 @@ HOSTILE = [
 def show(app, folder, **query):
     app.query_params.update({"model": OWN, "own": str(folder)} | query)
     return app.run()
-
-
-def grid(app):
-    return next(chart for chart in charts(app) if len(chart["data"]) == 2 and "customdata" in chart["data"][1])
 
 
 def matrix(app):
@@ -82,9 +80,8 @@ def test_every_family_opens_with_its_sizes_and_its_check(app, tiny_checkpoints, 
     assert_calm(app)
     config = json.loads((tiny_checkpoints[family] / "config.json").read_text())
     assert app.markdown[0].value.startswith(config["architectures"][0])
-    weights = load_file(tiny_checkpoints[family] / "model.safetensors")
-    assert f"{len(grid(app)['layout']['yaxis']['ticktext'])}" in app.caption[0].value
-    assert "parameters" in app.caption[0].value and sum(tensor.numel() for tensor in weights.values())
+    assert re.search(r"\d layers × \d+ heads · [\d.,]+ (M )?parameters", app.caption[0].value)
+    assert len(charts(app)) >= 2
     (badge,) = (text for text in app.markdown if "Weights checked: exact" in text.value)
     assert "green" in badge.value and "rows sum to 1" in badge.value
     assert "English" not in words(app) and "German" not in words(app)
@@ -130,6 +127,39 @@ def test_a_causal_model_continues_and_its_weights_are_transformers_own(app, tiny
     np.testing.assert_allclose(bars(app)[1], expected, rtol=1e-4)
 
 
+def test_a_chat_model_replies_to_a_message_in_its_template(app, tiny_checkpoints, tmp_path):
+    folder = tmp_path / "chat"
+    shutil.copytree(tiny_checkpoints["causal"], folder)
+    template = "{% for message in messages %}USER {{ message['content'] }} BOT {% endfor %}"
+    (folder / "chat_template.jinja").write_text(template)
+    show(app, folder, text="The cat", new="0")
+    rows = len(matrix(app)["layout"]["yaxis2"]["ticktext"])
+    assert "To let it write" in words(app)
+    app.toggle(key="chat").set_value(True)
+    app.number_input(key="new").set_value(2).run()
+    assert_calm(app)
+    assert len(matrix(app)["layout"]["yaxis2"]["ticktext"]) > rows + 2
+    assert ">Reply<" in words(app) and "headlight-prompt" not in words(app)
+
+
+def test_a_download_is_shown(app, monkeypatch, tiny_checkpoints):
+    original, shown = zoo.load, []
+
+    def load(name, *precision, progress, **options):
+        progress("", 250_000_000, 1_000_000_000)
+        progress("", 0, 0)
+        return original(str(tiny_checkpoints["encoder"]), *precision, **options)
+
+    monkeypatch.setattr(zoo, "load", load)
+    drawn = DeltaGenerator.progress
+    monkeypatch.setattr(DeltaGenerator, "progress", lambda self, *args: shown.append(args) or drawn(self, *args))
+    show(app, "owner/name")
+    assert_calm(app)
+    (share, text), nothing = shown
+    assert share == 0.25 and "250 of 1,000 MB" in text and "stop" in text
+    assert nothing[0] == 0
+
+
 def test_a_repeated_word_is_masked_alone(app, tiny_checkpoints, eager):
     show(app, tiny_checkpoints["masked"], text=CAT)
     pills = app.get_by_key("mask")
@@ -158,6 +188,16 @@ def test_masks_stay_with_words_that_stay(app, tiny_checkpoints):
     app.text_input(key="text").set_value("The dog sleeps.").run()
     assert_calm(app)
     assert "[MASK]" not in matrix(app)["layout"]["yaxis2"]["ticktext"]
+
+
+def test_a_typed_mask_is_one_token_where_it_is_read_as_one(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["masked"], text="the [MASK] sees a cat", special="true")
+    assert app.get_by_key("mask").options == ["the", r"\[MASK\]", "sees", "a", "cat"]
+    app.get_by_key("mask").set_value(["cat"]).run()
+    assert_calm(app)
+    labels = matrix(app)["layout"]["yaxis2"]["ticktext"]
+    assert labels == ["[CLS]", "the", "[MASK]", "sees", "a", "[MASK]", "[SEP]"]
+    assert app.selectbox(key="place").options == ["Probabilities: mask 1", "Probabilities: mask 2"]
 
 
 def test_a_text_that_cannot_be_read_is_refused_beside_its_masks(app, tiny_checkpoints):

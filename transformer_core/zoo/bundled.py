@@ -105,7 +105,7 @@ class InspectableTranslator:
         """Longest text in tokens; the end token comes on top."""
         return self.translator.max_source_tokens - 1
 
-    def tokens(self, text: str) -> tuple[str, ...]:
+    def tokens(self, text: str, read_special_tokens: bool = False) -> tuple[str, ...]:
         """Labels of the text's tokens, the end token aside."""
         return tuple(self.translator.tokenizer.pieces(self._read(text)[:-1]))
 

@@ -38,7 +38,7 @@ class ImageModel(HuggingFaceModel):
         self._processor = checkpoint.image_processor
         self.abilities = frozenset({"image"})
 
-    def tokens(self, text: str) -> tuple[str, ...]:
+    def tokens(self, text: str, read_special_tokens: bool = False) -> tuple[str, ...]:
         """None: an image model reads no text."""
         return ()
 

@@ -107,8 +107,11 @@ class InspectableModel(Protocol):
     notes: tuple[str, ...]
     """What a reader has to know about this model, as plain sentences: say, which of its layers left no record."""
 
-    def tokens(self, text: str) -> tuple[str, ...]:
+    def tokens(self, text: str, read_special_tokens: bool = False) -> tuple[str, ...]:
         """Labels of the text's own tokens, special ones aside: what can be masked. Empty for an image model.
+
+        Args:
+            read_special_tokens: whether a typed "[MASK]" is one token, as with `InspectionOptions.read_special_tokens`.
 
         Raises:
             InputError: a text that the model cannot read.

@@ -51,7 +51,7 @@ def ask(
     if "second text" in model.abilities:
         options["second_text"] = ask_second_text()
     if "mask" in model.abilities:
-        options["masked"] = choose_masks(model, text)
+        options["masked"] = choose_masks(model, text, options.get("read_special_tokens", False))
     return text, InspectionOptions(**options)
 
 
@@ -142,10 +142,10 @@ def ask_second_text() -> str:
     return clean_text(text)
 
 
-def choose_masks(model: InspectableModel, text: str) -> tuple[int, ...]:
+def choose_masks(model: InspectableModel, text: str, read_special_tokens: bool) -> tuple[int, ...]:
     """The tokens that the model is to guess, by their positions among `model.tokens(text)`."""
     try:
-        tokens = distinct(model.tokens(text))
+        tokens = distinct(model.tokens(text, read_special_tokens))
     except InputError:
         # Inspecting the text says what is wrong with it.
         return ()

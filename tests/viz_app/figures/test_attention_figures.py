@@ -10,6 +10,7 @@ from viz_app.figures.attention import (
     MAX_HEATMAP_TOKENS,
     head_grid,
     head_heatmap,
+    thumbnail_cells,
     thumbnail_note,
 )
 

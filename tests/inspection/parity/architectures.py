@@ -522,6 +522,15 @@ def _vision(name: str, model_type: str, calls: Calls = IMAGE_CALLS, sizes=VISION
 
 
 SWIN = {"image_size": SIDE, "patch_size": 2, "embed_dim": 16, "depths": [2, 1], "num_heads": [2, 4], "window_size": 4}
+VIT_DET = {
+    "hidden_size": 32,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": 4,
+    "image_size": SIDE,
+    "pretrain_image_size": SIDE,
+    "patch_size": 4,
+    "use_relative_position_embeddings": True,
+}
 SWIN_BLOCKS = ("0.blocks.0", "0.blocks.1", "1.blocks.0")
 
 VISION_MODELS = [
@@ -568,6 +577,15 @@ VISION_MODELS = [
         **EAGER_ONLY,
         oracles=EVERY_SOFTMAX,
         remark="cosine attention, shifted windows",
+    ),
+    _vision(
+        "ViTDet",
+        "vitdet",
+        _each_layer(("encoder.layer.{}.attention", "encoder")),
+        VIT_DET,
+        **EAGER_ONLY,
+        keeps_maps=True,
+        remark="decomposed relative positions",
     ),
     _vision(
         "SegFormer",
@@ -957,6 +975,16 @@ OWN_LAYOUTS = [
         gap="encoder.layers.0.self_attn",
         remark="the encoder's windows are a layout of their own",
     ),
+    _text_to_text(
+        "Pegasus-X",
+        "pegasus_x",
+        _each_layer(("decoder.layers.{}.self_attn", "decoder"), ("decoder.layers.{}.encoder_attn", "cross")),
+        BART | {"num_global_tokens": 2, "block_size": 4},
+        **EAGER_ONLY,
+        oracles={"eager": (oracles.attentions_of_the_decoder,)},
+        gap="2 attention modules attend in pieces.*encoder.layers.0.self_attn",
+        remark="the encoder's attention is in blocks",
+    ),
     _encoder(
         "Reformer",
         "reformer",
@@ -1055,7 +1083,27 @@ def _cached_text_to_text(model: nn.Module) -> dict[str, Any]:
     return inputs | {"decoder_input_ids": ids[:, -1:]}
 
 
+def _unpadded(name: str, group: Sequence[Architecture]) -> Architecture:
+    """Without masks, which lets transformers leave causality and grouped heads to the kernel."""
+    architecture = _named(name, group)
+
+    def inputs(model: nn.Module) -> dict[str, Any]:
+        padded = architecture.inputs(model)
+        return {name: value for name, value in padded.items() if "mask" not in name}
+
+    return replace(architecture, name=f"{name}, unpadded", inputs=inputs, blank=None)
+
+
 CIRCUMSTANCES = [
+    _unpadded("BERT", ENCODERS),
+    _unpadded("GPT-2", DECODERS),
+    _unpadded("LLaMA", DECODERS),
+    _unpadded("GPT-BigCode", DECODERS),
+    _unpadded("Gemma-2", DECODERS),
+    _unpadded("GPT-OSS", DECODERS),
+    _unpadded("DeepSeek-V3", DECODERS),
+    _unpadded("T5", ENCODER_DECODERS),
+    _unpadded("BART", ENCODER_DECODERS),
     _cached("GPT-2", "a step with a cache"),
     _cached("LLaMA", "a step with a cache", remark="grouped heads, packed by transformers as queries of one head"),
     _cached("LLaMA", "a step with a cache, unpadded", padded=False),
@@ -1130,7 +1178,7 @@ GROUPS: dict[str, Sequence[Architecture]] = {
     "Audio": AUDIO_MODELS,
     "Hybrids": HYBRIDS,
     "PyTorch, timm, by hand": PLAIN,
-    "Cache, training, bfloat16, compiled": CIRCUMSTANCES,
+    "Unpadded, with a cache, in training, in bfloat16, compiled": CIRCUMSTANCES,
     "Own layouts": OWN_LAYOUTS,
     "No softmax attention": REFUSED,
 }

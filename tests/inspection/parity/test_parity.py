@@ -1,6 +1,7 @@
 """Every weight of every architecture, against its own library in double precision."""
 
 import re
+from pathlib import Path
 
 import pytest
 import torch
@@ -47,10 +48,8 @@ def test_every_weight(architecture: Architecture, implementation: str):
         assert found.certificate is None
     else:
         assert found.certificate <= CERTIFICATE[architecture.dtype]
-    if architecture.gap:
-        assert re.search(architecture.gap, " ".join(found.gaps))
-    else:
-        assert found.gaps == ()
+    assert len(found.gaps) == bool(architecture.gap)
+    assert re.search(architecture.gap, " ".join(found.gaps))
     # Of the case itself: the maps are neither nearly uniform nor all of them one-hot.
     assert found.calls == () or 2 * found.uniform < found.peak < 0.97
 
@@ -63,3 +62,12 @@ def test_the_suite_is_as_wide_as_it_says():
     """A hundred classes of transformers, and both implementations of most."""
     transformers = [group for name, group in GROUPS.items() if name not in ("PyTorch, timm, by hand",)]
     assert len({architecture.name for group in transformers for architecture in group}) >= 100
+
+
+def test_the_page_lists_what_the_suite_has():
+    page = (Path(__file__).parents[3] / "docs" / "architectures.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| (?!Model \|)(.+?) \| `", page, re.MULTILINE)
+    partial = re.findall(r"^- \*\*(.+?)\*\*: ", page, re.MULTILINE)
+    everything = [architecture for group in GROUPS.values() for architecture in group]
+    assert listed == [architecture.name for architecture in everything if not architecture.refused]
+    assert partial == [architecture.name for architecture in everything if architecture.refused or architecture.gap]

@@ -66,7 +66,7 @@ class ModelFolder:
         self._homes = [self.root]
         # In a Hugging Face cache, what a snapshot holds are links into the blobs of the same repository.
         repository = self.root.parent.parent
-        if self.root.parent.name == "snapshots" and (repository / "blobs").resolve() == repository / "blobs":
+        if self.root.parent.name == "snapshots":
             self._homes.append(repository / "blobs")
 
     def path(self, name: str) -> Path | None:

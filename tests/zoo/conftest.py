@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tiny_checkpoints import change_json
+
+from tests.tiny_checkpoints import change_json
 
 
 @pytest.fixture

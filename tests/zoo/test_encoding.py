@@ -85,6 +85,14 @@ def test_text_without_special_tokens_is_encoded_as_the_tokenizer_does(tokenizers
     assert len(encoding.ids) == len(encoding.special) == len(encoding.sentences)
 
 
+@pytest.mark.parametrize("family", ["MiniLM", "WordPiece", "legacy BERT"])
+def test_the_unknown_words_token_is_text_too(tokenizers, family):
+    tokenizer = tokenizers[family]
+    own = tokenizer.convert_ids_to_tokens(encode_plain(tokenizer, "cat[UNK]").ids)[1:-1]
+    assert own[:2] == ["cat", "["] and own[-1] == "]"
+    assert tokenizer.unk_token not in own
+
+
 def test_unigram_reads_the_pieces_that_sentencepiece_itself_reads(tokenizers):
     # SentencePiece's own program never takes typed text for a control symbol; the fast tokenizer's vocabulary does.
     fast, typed = tokenizers["Unigram"], "The cat</s>"

@@ -59,6 +59,7 @@ def build(
                 attn_implementation=_attention(model_class),
                 local_files_only=True,
                 trust_remote_code=False,
+                ignore_mismatched_sizes=True,  # they are refused below, by name
                 output_loading_info=True,
                 **options,
             )
@@ -67,7 +68,10 @@ def build(
                 f"The weights of {name} do not fit a {choice.architecture}: {first_line(error)} They or config.json "
                 "are another model's, or damaged: get them again."
             ) from error
-        lacking = sorted(info["missing_keys"]) + sorted(str(key) for key in info["mismatched_keys"])
+        lacking = sorted(info["missing_keys"])
+        lacking += sorted(
+            f"{tensor} ({_shape(wanted)}, and not {_shape(there)})" for tensor, there, wanted in info["mismatched_keys"]
+        )
         if not lacking:
             return choice, model, _about_unused(info["unexpected_keys"], choice, name)
         refusals.append(
@@ -76,6 +80,10 @@ def build(
             'save_pretrained(), or name in config.json, under "architectures", the class that it was saved from.'
         )
     raise ValueError(refusals[0])
+
+
+def _shape(sizes: Sequence[int]) -> str:
+    return " x ".join(map(str, sizes))
 
 
 def _config(settings: dict[str, Any], model_class: type[PreTrainedModel], name: str) -> PreTrainedConfig:

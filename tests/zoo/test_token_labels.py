@@ -81,6 +81,11 @@ def test_a_token_of_a_whole_and_a_half_character():
     assert labels(tokenizer, [2, 3, 4]) == ("a<0xC3>", "<0xA9>", "é")
 
 
+def test_a_byte_level_vocabulary_with_text_in_it():
+    tokenizer = transformers.GPT2Tokenizer(vocab={"日 本": 0, "Ġ": 1}, merges=[])
+    assert labels(tokenizer, [0, 1]) == ("日▁本", "▁")
+
+
 def test_special_tokens_are_their_names(tokenizers):
     assert labels(tokenizers["MiniLM"], [101, 103, 102]) == ("[CLS]", "[MASK]", "[SEP]")
     assert labels(tokenizers["byte-level"], [0]) == ("<|endoftext|>",)

@@ -18,7 +18,7 @@ from transformer_core.device import choose_device
 from transformer_core.zoo.architectures import choices
 from transformer_core.zoo.building import build
 from transformer_core.zoo.device_memory import device_memory
-from transformer_core.zoo.input_readers import about_vocabulary, open_image_processor, open_tokenizer
+from transformer_core.zoo.input_readers import about_tokenizer, open_image_processor, open_tokenizer
 from transformer_core.zoo.interface import Family
 from transformer_core.zoo.loading import DTYPES
 from transformer_core.zoo.messages import first_line
@@ -94,7 +94,7 @@ def open_checkpoint(folder: Path, name: str, device: str = "auto", dtype: str = 
             image_processor = open_image_processor(Path(copies), name)
         else:
             tokenizer = open_tokenizer(Path(copies), settings, name)
-            notes += about_vocabulary(tokenizer, model)
+            notes += about_tokenizer(tokenizer, model)
     with device_memory():
         model = model.to(processor)
     weights_hash = short_hash(weight_files)

@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import transformers
-from transformers import AutoImageProcessor, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoImageProcessor, AutoTokenizer, MarianTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.image_processing_utils import BaseImageProcessor
 
 from transformer_core.zoo.messages import first_line
@@ -64,16 +65,21 @@ def _check_class(class_name: object, name: str) -> None:
         raise ValueError(f"{name} names {class_name!a} as its tokenizer, which is none that can be used here.")
 
 
-def about_vocabulary(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> tuple[str, ...]:
-    """A note if the tokenizer knows tokens that the model does not."""
-    embedding = model.get_input_embeddings()
-    rows = getattr(embedding, "num_embeddings", None)
-    if rows is None or len(tokenizer) <= rows:
-        return ()
-    return (
-        f"The tokenizer knows {len(tokenizer):,} tokens and the model {rows:,}: texts with one of the others cannot be "
-        "read.",
-    )
+def about_tokenizer(tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> tuple[str, ...]:
+    """What a reader has to know about a tokenizer, as plain sentences."""
+    notes = []
+    rows = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    if rows is not None and len(tokenizer) > rows:
+        notes.append(
+            f"The tokenizer knows {len(tokenizer):,} tokens and the model {rows:,}: texts with one of the others "
+            "cannot be read."
+        )
+    if isinstance(tokenizer, MarianTokenizer) and find_spec("sacremoses") is None:
+        notes.append(
+            "The package sacremoses is not installed, so unusual punctuation, such as curly quotes, reaches the model "
+            "as it is typed. The model was trained on text in which it is made uniform."
+        )
+    return tuple(notes)
 
 
 def open_image_processor(folder: Path, name: str) -> BaseImageProcessor:

@@ -148,8 +148,7 @@ class HuggingFaceModel:
         """Run the network once, recorded.
 
         Raises:
-            NoAttentionError: no attention was seen.
-            InputError: none of the attention fits the tokens.
+            InputError: the network failed, no attention was seen, or none of it fits the tokens.
         """
         return self._lay_over(*self._run(inputs), axes)
 

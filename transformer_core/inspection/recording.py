@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from transformer_core.inspection.seeing import AttentionMode, stated_heads
 from transformer_core.inspection.trace import AttentionCall, Trace, listing
-from transformer_core.inspection.uncompiled import is_compiled, uncompiled
+from transformer_core.inspection.uncompiled import is_compiled, named_modules, uncompiled
 from transformer_core.inspection.written_out import Softmax
 
 MIXERS_WITHOUT_SOFTMAX = ("mixer", "deltanet", "fouriertransform", "shortconv", "recurrentblock", "hyena", "retention")
@@ -101,6 +101,10 @@ def _is_attention(module: nn.Module) -> bool:
     return "attention" in type(module).__name__.lower()
 
 
+def _mixes_without_softmax(module: nn.Module) -> bool:
+    return type(module).__name__.lower().endswith(MIXERS_WITHOUT_SOFTMAX)
+
+
 def _survey(model: nn.Module, trace: Trace) -> None:
     """Note which modules of the model the trace does not show."""
     callers = {call.name for call in trace}
@@ -108,9 +112,9 @@ def _survey(model: nn.Module, trace: Trace) -> None:
     def has_call(name: str) -> bool:
         return any(name == caller or _inside(name, caller) or _inside(caller, name) for caller in callers)
 
-    classes = {name: type(module).__name__.lower() for name, module in model.named_modules()}
-    attention = _innermost([name for name, module in model.named_modules() if _is_attention(module)])
-    mixers = _innermost([name for name, kind in classes.items() if kind.endswith(MIXERS_WITHOUT_SOFTMAX)])
+    modules = named_modules(model)
+    attention = _innermost([name for name, module in modules.items() if _is_attention(module)])
+    mixers = _innermost([name for name, module in modules.items() if _mixes_without_softmax(module)])
     trace.num_attention_modules = len(attention)
     trace.unseen = tuple(name for name in attention if not has_call(name))
     trace.other_mixers = tuple(name for name in mixers if not any(_inside(caller, name) for caller in callers))

@@ -23,6 +23,7 @@ from torch.nn.attention import SDPBackend
 from torch.overrides import TorchFunctionMode
 
 from transformer_core.inspection.trace import AttentionCall, Kind, ScoredAttention, StoredAttention, forbids
+from transformer_core.inspection.uncompiled import named_modules
 from transformer_core.inspection.written_out import Scores, Softmax, WrittenOutAttention, WrittenOutCall
 
 CHECKED_ROWS = 4
@@ -43,8 +44,7 @@ class AttentionMode(TorchFunctionMode):
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self._model = model  # keeps the ids below valid
-        # A compiled model is a wrapper around the model itself.
-        self._names = {id(module): name.replace("_orig_mod.", "") for name, module in model.named_modules()}
+        self._names = {id(module): name for name, module in named_modules(model).items()}
         self._masks: list[Tensor] = []
         self._written_out = WrittenOutAttention()
         self.module: nn.Module | None = None

@@ -1,5 +1,6 @@
 """Running compiled models uncompiled for a while: inside a compiled graph no function call can be seen."""
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,6 +12,11 @@ from torch import nn
 _lock = threading.Lock()
 _blocks = 0
 _stance = ExitStack()
+
+
+def named_modules(model: nn.Module) -> dict[str, nn.Module]:
+    """The modules by their paths, as in an uncompiled model: a compiled one is wrapped into another module."""
+    return {re.sub(r"(^|\.)_orig_mod(?=\.|$)", "", name).lstrip("."): each for name, each in model.named_modules()}
 
 
 def is_compiled(model: nn.Module) -> bool:

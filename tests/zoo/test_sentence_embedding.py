@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 import transformers
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.models import Pooling
+from sentence_transformers.sentence_transformer.modules import Pooling
 
 from tests.zoo.checkpoints_in_memory import WORDPIECE, assert_weights, bert_config, inspected, oracle, random_model
 from transformer_core.zoo import InputError, InspectionOptions

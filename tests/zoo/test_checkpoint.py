@@ -286,6 +286,7 @@ class TestKinds:
             ({"model_type": "vit_mae", "architectures": ["ViTMAEForPreTraining"]}, "none of the kinds of models"),
             ({"architectures": ["GPT2LMHeadModel"]}, "is a GPT2LMHeadModel"),
             ({"model_type": "llava", "architectures": ["LlavaForConditionalGeneration"]}, "reads image"),
+            ({"model_type": "imagegpt", "architectures": ["ImageGPTModel"]}, r"reads image \(input_ids\)"),
             ({"model_type": "timm_wrapper", "architectures": ["TimmWrapperModel"]}, "another library's model"),
             ({"model_type": "no-such-type"}, "'no-such-type', which transformers .* does not know"),
             ({"model_type": "no-such-type", "auto_map": {"AutoModel": "a.B"}}, "runs no code from model folders"),
@@ -301,6 +302,14 @@ class TestKinds:
     def test_what_cannot_be_shown_says_why(self, copy_of, config, message):
         with pytest.raises(ValueError, match=message):
             opened(copy_of("encoder", **config))
+
+    def test_a_setting_that_json_has_no_number_for(self, copy_of):
+        folder = copy_of("causal")
+        sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_heads": 8, "head_dim": 8, "state_size": 8}
+        config = transformers.Mamba2Config(vocab_size=320, tie_word_embeddings=True, **sizes)
+        transformers.Mamba2ForCausalLM(config).save_pretrained(folder)
+        assert "Infinity" in (folder / "config.json").read_text()
+        assert opened(folder).model.config.time_step_limit[1] == float("inf")
 
     def test_quantised_weights_without_a_word_in_the_config(self, copy_of):
         folder = copy_of("encoder")

@@ -4,6 +4,7 @@ import copy
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -12,7 +13,6 @@ from transformers import CONFIG_MAPPING, PreTrainedConfig, PreTrainedModel
 
 from transformer_core.zoo.architectures import Choice
 from transformer_core.zoo.messages import first_line, some
-from transformer_core.zoo.model_folder import model_settings
 
 MAX_COUNT = 512
 """Of layers, experts, stages: as many may stand in config.json whatever the weights are."""
@@ -25,13 +25,19 @@ SLACK = 100_000_000
 
 
 def build(
-    ways: Sequence[Choice], settings: dict[str, Any], tensors: dict[str, Any], dtype: torch.dtype, name: str
+    ways: Sequence[Choice],
+    folder: Path,
+    settings: Mapping[str, Any],
+    tensors: Mapping[str, Any],
+    dtype: torch.dtype,
+    name: str,
 ) -> tuple[Choice, PreTrainedModel, tuple[str, ...]]:
     """Build the network in the first way that leaves no layer without weights.
 
     Args:
         ways: as `choices` gives them.
-        settings: config.json.
+        folder: with a checked copy of config.json.
+        settings: config.json as it is written.
         tensors: slices of the weights, by name.
         dtype: of the network's numbers.
         name: what to call the model in messages.
@@ -47,7 +53,7 @@ def build(
     for choice in ways:
         model_class = getattr(transformers, choice.architecture)
         _check_input(model_class, settings, name)
-        config = _config(settings, model_class, name)
+        config = _config(folder, settings, model_class, name)
         options = _options(model_class, tensors)
         _check_size(model_class, config, options, tensors, name)
         try:
@@ -86,9 +92,11 @@ def _shape(sizes: Sequence[int]) -> str:
     return " x ".join(map(str, sizes))
 
 
-def _config(settings: dict[str, Any], model_class: type[PreTrainedModel], name: str) -> PreTrainedConfig:
+def _config(
+    folder: Path, settings: Mapping[str, Any], model_class: type[PreTrainedModel], name: str
+) -> PreTrainedConfig:
     try:
-        config = CONFIG_MAPPING[settings["model_type"]].from_dict(model_settings(settings))
+        config = CONFIG_MAPPING[settings["model_type"]].from_pretrained(folder, local_files_only=True)
     except Exception as error:  # every model type checks its settings, or trips over them, in its own way
         raise ValueError(f"config.json of {name} is not valid: {first_line(error)} Get it again.") from error
     if not isinstance(config, model_class.config_class):
@@ -129,15 +137,16 @@ def _check_input(model_class: type[PreTrainedModel], settings: Mapping[str, Any]
     if settings["model_type"] == "timm_wrapper" or settings.get("backbone") or settings.get("use_timm_backbone"):
         raise ValueError(f"{name} is built from another library's model (timm), which is not opened here.")
     modalities = model_class.input_modalities
-    others = {modalities} if isinstance(modalities, str) else set(modalities)
-    others -= {"text"} if model_class.main_input_name == "input_ids" else {"image", "text"}
+    reads = {modalities} if isinstance(modalities, str) else set(modalities)
     composed = model_class.config_class.sub_configs.keys() - {"text_config"}
-    if model_class.main_input_name not in ("input_ids", "pixel_values") or (
-        others and (composed or model_class.main_input_name == "pixel_values")
-    ):
+    # A part of a larger model, such as Gemma 3's for text, is said to read what the whole does.
+    text = model_class.main_input_name == "input_ids" and "text" in reads and (reads == {"text"} or not composed)
+    image = model_class.main_input_name == "pixel_values" and reads <= {"image", "text"}
+    if not text and not image:
         raise ValueError(
-            f"{name} is a {model_class.__name__}, which reads {' and '.join(sorted(others)) or 'no text'}. Only models "
-            "that read text alone, or one image alone, can be inspected here."
+            f"{name} is a {model_class.__name__}, which reads {' and '.join(sorted(reads))} "
+            f"({model_class.main_input_name}). What can be given to a model here is a text alone, or the pixels of one "
+            "image."
         )
 
 

@@ -87,7 +87,7 @@ def open_checkpoint(folder: Path, name: str, device: str = "auto", dtype: str = 
 
     with _opening, _quiet(), tempfile.TemporaryDirectory() as copies:
         files.copy_small_files(Path(copies), model_settings(settings))
-        choice, model, notes = build(ways, settings, tensors, number_type, name)
+        choice, model, notes = build(ways, Path(copies), settings, tensors, number_type, name)
         _set_generation(model, Path(copies), name)
         tokenizer = image_processor = None
         if choice.family == "image":

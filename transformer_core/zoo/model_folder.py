@@ -31,6 +31,7 @@ SETTINGS_OF_TRANSFORMERS = {
     "fusion_config",
     "distributed_config",
     "transformers_weights",
+    "configuration_files",
     "_name_or_path",
     "name_or_path",
     "dtype",

@@ -6,6 +6,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,15 +23,20 @@ LONGEST_START = 180
 @pytest.fixture(scope="session")
 def server(tmp_path_factory) -> Iterator[str]:
     """Address of the app, started as the README says."""
+    with running_app(tmp_path_factory.mktemp("server") / "log.txt") as address:
+        yield address
+
+
+@contextmanager
+def running_app(log: Path, *arguments: str) -> Iterator[str]:
+    """Start the app, and end it with the block; the address that it answers at."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("server") / "log.txt"
     command = [sys.executable, "-m", "streamlit", "run", "viz_app/main.py"]
+    command += [f"--server.port={port}", "--server.headless=true", *arguments]
     with log.open("w") as output:
-        process = subprocess.Popen(
-            [*command, f"--server.port={port}", "--server.headless=true"], cwd=ROOT, stdout=output, stderr=output
-        )
+        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=output)
     address = f"http://127.0.0.1:{port}"
     try:
         _wait_until_healthy(process, address, log)
@@ -66,14 +72,16 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_app(browser, server) -> Iterator:
-    """`open_app(path="/", width=1440, height=900, theme="light")` opens a window.
+    """`open_app(path="/", width=1440, height=900, theme="light", server=...)` opens a window.
 
     When the test ends, nothing may have gone wrong in any window that it opened: no request to another machine, no
     error in the console, no traceback or failure message on the screen.
     """
     opened: list[tuple[BrowserContext, App]] = []
 
-    def open_window(path: str = "/", width: int = 1440, height: int = 900, theme: str = "light") -> App:
+    def open_window(
+        path: str = "/", width: int = 1440, height: int = 900, theme: str = "light", server: str = server
+    ) -> App:
         context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
         app = App(context.new_page(), server)
         opened.append((context, app))

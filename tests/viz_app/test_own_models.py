@@ -19,6 +19,7 @@ from streamlit.delta_generator import DeltaGenerator
 from tests.viz_app.reading import assert_calm, charts, html, words
 from transformer_core import zoo
 from viz_app import library
+from viz_app.examples import GENERAL
 
 OWN = "Your own model"
 CAT = "The cat sees the cat."
@@ -80,7 +81,7 @@ def test_every_family_opens_with_its_sizes_and_its_check(app, tiny_checkpoints, 
     assert_calm(app)
     config = json.loads((tiny_checkpoints[family] / "config.json").read_text())
     assert app.markdown[0].value.startswith(config["architectures"][0])
-    assert re.search(r"\d layers × \d+ heads · [\d.,]+ (M )?parameters", app.caption[0].value)
+    assert re.search(r"\d (decoder )?layers × \d+ heads · [\d.,]+ (M )?parameters", app.caption[0].value)
     assert len(charts(app)) >= 2
     (badge,) = (text for text in app.markdown if "Weights checked: exact" in text.value)
     assert "green" in badge.value and "rows sum to 1" in badge.value
@@ -125,6 +126,16 @@ def test_a_causal_model_continues_and_its_weights_are_transformers_own(app, tiny
     app.selectbox(key="place").set_value(2).run()
     expected = outputs.logits[0, prompt.size(1) + 1].softmax(-1).topk(5).values
     np.testing.assert_allclose(bars(app)[1], expected, rtol=1e-4)
+
+
+def test_examples_are_offered_without_a_claim_about_languages(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["causal"], text=CAT)
+    offered = {button.label: button for button in app.button}
+    assert [example.topic in offered for example in GENERAL] == [True] * len(GENERAL)
+    offered[GENERAL[3].topic].click().run()
+    assert_calm(app)
+    assert app.text_input(key="text").value == GENERAL[3].text
+    assert GENERAL[3].look_for in words(app)
 
 
 def test_a_chat_model_replies_to_a_message_in_its_template(app, tiny_checkpoints, tmp_path):

@@ -36,7 +36,9 @@ def page() -> None:
     with question:
         chosen = choose_model(names, allowed)
         choice = chosen.model
-        model = open_model(choice) if choice else None
+        # A place of its own: what appears in it moves nothing, so that nobody's typing is interrupted.
+        with st.container():
+            model = open_model(choice) if choice else None
         try:
             content, options = ask(model, chosen.options)
         except InputError as error:

@@ -20,7 +20,7 @@ from viz_app.figures.attention import (
 )
 from viz_app.figures.image import covers, image_attention, patch_weights, short_names
 from viz_app.figures.theme import CHART_CONFIG, COLOUR_SCALES
-from viz_app.figures.tokens import label
+from viz_app.figures.tokens import label, printable
 from viz_app.library import Content, ModelChoice
 from viz_app.state import keep_in_range
 
@@ -164,8 +164,9 @@ def show_on_image(
     )
     on_image = float(patch_weights(weights, image).sum())
     rest = f" The other {1 - on_image:.3f} is on tokens that are no patches." if image.first_patch else ""
+    reader = f"<code><bdi>{html.escape(printable(token))}</bdi></code>"
     st.html(
-        f'<div class="headlight-readout"><b>{html.escape(where)}.</b> <code><bdi>{label(token, 40)}</bdi></code> '
+        f'<div class="headlight-readout"><b>{html.escape(where)}.</b> {reader} '
         f"gives <b>{on_image:.3f}</b> of its attention to the image.{rest}</div>"
     )
 

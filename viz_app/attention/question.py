@@ -122,11 +122,12 @@ def ask_text(model: InspectableModel | None, examples: Sequence[Example]) -> str
         )
         verb = "Translate" if language else VERB.get(model.family, "Read") if model else "Read"
         st.button(verb, type="primary")
-        # Other models need the room below for more than a text.
-        place = None if language else st.popover("Examples")
-    if examples:
-        with place or st.container():
-            choose_example(text, examples)
+        if model is None or model.languages is None:
+            # The room below is needed for more than a text.
+            with st.popover("Examples"):
+                offer_examples(examples)
+    if model and model.languages and examples:
+        choose_example(text, examples)
     return text
 
 
@@ -176,16 +177,27 @@ def choose_example(text: str, examples: Sequence[Example]) -> None:
     )
 
 
-def example_of(text: Content, examples: Sequence[Example]) -> Example | None:
-    """The example whose sentence this is."""
-    return next((example for example in examples if example.text == text), None)
-
-
 def take_example(examples: Sequence[Example]) -> None:
     """Put the chosen example into the text box."""
     for example in examples:
         if example.topic == st.session_state["example"]:
-            st.session_state["text"] = example.text
+            take_text(example.text)
+
+
+def offer_examples(examples: Sequence[Example]) -> None:
+    """A button for each example. In a closed popover, a choice that is set here would not reach the browser."""
+    for example in examples:
+        st.button(example.topic, on_click=take_text, args=(example.text,), help=example.text, width="stretch")
+
+
+def take_text(text: str) -> None:
+    """Put it into the text box."""
+    st.session_state["text"] = text
+
+
+def example_of(text: Content, examples: Sequence[Example]) -> Example | None:
+    """The example whose sentence this is."""
+    return next((example for example in examples if example.text == text), None)
 
 
 def ask_image() -> Picture:

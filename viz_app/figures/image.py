@@ -1,5 +1,6 @@
 """A figure of attention on an image: what one token reads from which patch."""
 
+import html
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ from PIL import Image
 
 from transformer_core.inspection.inspection import PatchImage
 from viz_app.figures.theme import ACCENT, ColourScale, finished, weight_colours
-from viz_app.figures.tokens import label
+from viz_app.figures.tokens import printable
 
 OPACITY = 0.65
 """Of the colours laid over the image: the patch must still be recognised."""
@@ -123,7 +124,7 @@ def image_attention(
         range=[0, pixel_width],
         constrain="domain",
         side="top",
-        title=f"read by (query): {label(query_token, 40)}",
+        title=f"read by (query): {html.escape(printable(query_token))}",
         **hidden,
     )
     figure.update_yaxes(range=[pixel_height, 0], scaleanchor="x", constrain="domain", **hidden)

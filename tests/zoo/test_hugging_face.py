@@ -359,3 +359,15 @@ def test_no_longest_text():
     model = inspected(random_model(transformers.BloomForCausalLM, config, "eager"), BYTE_LEVEL, "causal")
     assert model.max_tokens is None
     assert len(model.inspect(" cat" * 300).stacks["self"].query_tokens) == 300
+
+
+def test_a_model_of_characters_that_has_no_vocabulary():
+    """CANINE hashes characters, and its deep layers read a fourth as many places: its first and last are shown."""
+    config = transformers.CanineConfig(**SIZES)
+    model = inspected(
+        random_model(transformers.CanineModel, config, "eager"), transformers.CanineTokenizer(), "encoder"
+    )
+    inspection = model.inspect("Grüße ☃")
+    assert inspection.stacks["self"].query_tokens[1:-1] == ("G", "r", "ü", "ß", "e", "▁", "☃")
+    assert len(inspection.stacks["self"]) == 2
+    assert any(note.startswith("2 of 4 attention calls are left out: their maps, 2 × 2") for note in inspection.notes)

@@ -198,3 +198,17 @@ def test_the_languages_of_a_model_that_knows_several():
     inspection = model.inspect("The cat", GREEDY)
     assert inspection.stacks["encoder"].query_tokens[-1] == "en_XX"
     assert inspection.stacks["decoder"].query_tokens[1] == "de_DE"
+
+
+def test_written_ids_that_the_tokenizer_lacks(tiny_checkpoints):
+    """Slow tokenizers raise on them. They are shown by their number, and no part of the answer."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_checkpoints["marian"])
+    config = transformers.AutoConfig.from_pretrained(tiny_checkpoints["marian"])
+    spare = len(tokenizer) + 4
+    config.vocab_size = config.decoder_vocab_size = spare + 1
+    network = random_model(transformers.MarianMTModel, config)
+    network.final_logits_bias[0, spare] = 1e4
+    inspection = inspected(network, tokenizer, "text-to-text").inspect(TEXT, GREEDY)
+    assert inspection.answer == ""
+    assert inspection.stacks["decoder"].query_tokens[1] == f"[#{spare}]"
+    assert inspection.predictions[0].candidates[0] == (f"[#{spare}]", 1.0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
@@ -25,6 +25,7 @@ class TextModel(HuggingFaceModel):
 
     def _prepare(self, checkpoint: Checkpoint) -> None:
         self.tokenizer = checkpoint.tokenizer
+        self._num_tokens = len(self.tokenizer)
         self._position_limit = position_limit(self.network)
         self.max_tokens = self._max_tokens(encode_plain(self.tokenizer, PROBE))
         self.abilities = frozenset({"special tokens"})
@@ -74,7 +75,10 @@ class TextModel(HuggingFaceModel):
         return encoding
 
     def _check_vocabulary(self, ids: Sequence[int]) -> None:
-        embedding = self.network.get_input_embeddings()
+        try:
+            embedding = self.network.get_input_embeddings()
+        except NotImplementedError:  # CANINE hashes characters
+            return
         if isinstance(embedding, nn.Embedding) and max(ids) >= embedding.num_embeddings:
             (label,) = labels(self.tokenizer, [max(ids)])
             raise InputError(
@@ -136,8 +140,9 @@ class TextModel(HuggingFaceModel):
         names = iter(labels(self.tokenizer, best.indices.flatten().tolist()))
         return [tuple((next(names), probability) for probability in place) for place in best.values.tolist()]
 
-    def _decode(self, ids: Sequence[int] | Int[Tensor, " token"]) -> str:
-        return self.tokenizer.decode(ids, skip_special_tokens=True)
+    def _decode(self, ids: Sequence[int]) -> str:
+        """The ids as text. Those without a token, of which a model may have some to spare, say nothing."""
+        return self.tokenizer.decode([id for id in ids if id < self._num_tokens], skip_special_tokens=True)
 
 
 def position_limit(network: PreTrainedModel, decoder: bool = False) -> int | None:

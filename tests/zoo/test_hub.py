@@ -318,6 +318,9 @@ class TestProgress:
         with pytest.raises(Stop):
             download("owner/name", progress)
         go_on.set()
+        for thread in threading.enumerate():
+            if thread.name == "download of owner/name":
+                thread.join()
         assert not list(cache.rglob("*.safetensors")), "what came later was not kept"
         hub.before_a_file = lambda: None
         assert (download("owner/name") / "model.safetensors").exists(), "and it can be tried again"

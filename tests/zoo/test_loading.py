@@ -59,14 +59,15 @@ def test_a_folder_that_is_switched_off_is_not_looked_at(home, no_network, monkey
         raise AssertionError(f"{self} was looked at")
 
     monkeypatch.setattr(bundled, "available", lambda: ["tiny-en-de"])
-    for method in ("exists", "is_dir", "stat", "resolve", "expanduser"):
-        monkeypatch.setattr(Path, method, looked_at)
     messages = set()
-    for name in ("models/mine/", "./models/none", "~/models/mine", "/etc"):
-        for hub in (True, False):
-            with pytest.raises(InputError) as raised:
-                zoo.load(name, device="cpu", local_models=False, hub=hub)
-            messages.add(str(raised.value).replace(ascii(name), "NAME"))
+    with monkeypatch.context() as patch:
+        for method in ("exists", "is_dir", "stat", "resolve", "expanduser"):
+            patch.setattr(Path, method, looked_at)
+        for name in ("models/mine/", "./models/none", "~/models/mine", "/etc"):
+            for hub in (True, False):
+                with pytest.raises(InputError) as raised:
+                    zoo.load(name, device="cpu", local_models=False, hub=hub)
+                messages.add(str(raised.value).replace(ascii(name), "NAME"))
     start = "There is no model NAME here. Name a bundled model (tiny-en-de)"
     assert messages == {
         f"{start} or a model on the Hugging Face hub; folders are switched off here.",

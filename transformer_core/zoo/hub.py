@@ -150,7 +150,7 @@ def _download_in_background(
         except Exception as error:
             outcome.append(error)
 
-    worker = threading.Thread(target=work, daemon=True)
+    worker = threading.Thread(target=work, name=f"download of {name}", daemon=True)
     worker.start()
     try:
         while worker.is_alive():

@@ -169,6 +169,18 @@ def test_a_gpu_that_is_too_small(tiny_checkpoints, monkeypatch):
         opened(tiny_checkpoints["encoder"])
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4 bytes.")]
+)
+def test_a_machine_that_is_too_small(tiny_checkpoints, monkeypatch, error):
+    def full(*arguments: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(transformers.BertModel, "from_pretrained", full)
+    with pytest.raises(ValueError, match="too little free memory for encoder"):
+        opened(tiny_checkpoints["encoder"])
+
+
 @pytest.mark.parametrize("offline", [True, False])
 def test_offline_mode_makes_no_difference(tiny_checkpoints, no_network, monkeypatch, offline):
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", offline)

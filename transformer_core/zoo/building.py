@@ -70,6 +70,10 @@ def build(
                 **options,
             )
         except Exception as error:  # whatever a damaged or made-up checkpoint brings about
+            if isinstance(error, MemoryError) or "allocate memory" in str(error):
+                raise ValueError(
+                    f"This machine has too little free memory for {name}. Choose bfloat16, or a smaller model."
+                ) from error
             raise ValueError(
                 f"The weights of {name} do not fit a {choice.architecture}: {first_line(error)} They or config.json "
                 "are another model's, or damaged: get them again."

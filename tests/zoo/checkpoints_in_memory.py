@@ -84,6 +84,7 @@ def checkpoint(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None
         "notes": (),
         "pooling": None,
         "normalize": False,
+        "usual_length": None,
     }
     return Checkpoint(
         name="tiny",

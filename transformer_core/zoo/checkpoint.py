@@ -56,6 +56,8 @@ class Checkpoint:
     """How token vectors become one sentence vector (family "embedding"): "mean", "cls", ...; None for all others."""
     normalize: bool
     """Whether the sentence vector is scaled to length 1."""
+    usual_length: int | None
+    """Where the sentence-transformers library cuts a text, in tokens, special ones included; None if it does not."""
 
 
 def open_checkpoint(folder: Path, name: str, device: str = "auto", dtype: str = "auto") -> Checkpoint:
@@ -114,6 +116,7 @@ def open_checkpoint(folder: Path, name: str, device: str = "auto", dtype: str = 
         notes=(*([choice.note] if choice.note else []), *notes, *(pooling.notes if pooling else ())),
         pooling=pooling.mode if embeds else None,
         normalize=embeds and pooling.normalize,
+        usual_length=pooling.usual_length if embeds else None,
     )
 
 

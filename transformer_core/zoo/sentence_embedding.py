@@ -47,6 +47,7 @@ class SentenceEmbedding(TextModel):
             )
         self._pool = POOLING[checkpoint.pooling]
         self._normalize = checkpoint.normalize
+        self._usual_length = checkpoint.usual_length
         self.abilities |= {"second text"}
 
     def embed(self, text: str) -> Float[Tensor, " d_model"]:
@@ -85,6 +86,7 @@ class SentenceEmbedding(TextModel):
                 for name, stack in other.stacks.items()
             }
         notes = [note for encoding in encodings for note in self._about_unknown(encoding.ids)]
+        notes += [note for encoding in encodings for note in self._about_length(len(encoding.ids))]
         notes += [note for vector in vectors for note in self._about_output(vector)]
         return self._inspection(
             text,
@@ -95,6 +97,14 @@ class SentenceEmbedding(TextModel):
             notes=notes,
             second_text=options.second_text if len(texts) > 1 else "",
         )
+
+    def _about_length(self, length: int) -> list[str]:
+        if self._usual_length is None or length <= self._usual_length:
+            return []
+        return [
+            f"sentence-transformers cuts texts after {self._usual_length:,} tokens for this model. Here all {length:,} "
+            "are read, so the vector is another."
+        ]
 
     def _vector(self, recording: Recording) -> Float[Tensor, " d_model"]:
         vector = self._pool(recording.outputs[0][0].float())

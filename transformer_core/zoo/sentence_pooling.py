@@ -24,6 +24,8 @@ class SentencePooling:
     """A value of `MODES`."""
     normalize: bool
     """Whether the vector is scaled to length 1."""
+    usual_length: int | None
+    """Where this library cuts a text, in tokens, special ones included; None if it is not said."""
     notes: tuple[str, ...]
     """What this library would do beyond that, as plain sentences."""
 
@@ -63,7 +65,13 @@ def read_pooling(folder: ModelFolder) -> SentencePooling | None:
             f"sentence-transformers would put the prompt {prompts['default_prompt_name']!r} before every text. Here "
             "the text is read as it is."
         )
-    return SentencePooling(mode, "Normalize" in kinds and not further, tuple(notes))
+    length = (folder.settings("sentence_bert_config.json") or {}).get("max_seq_length")
+    return SentencePooling(
+        mode,
+        normalize="Normalize" in kinds and not further,
+        usual_length=length if isinstance(length, int) and length > 0 else None,
+        notes=tuple(notes),
+    )
 
 
 def _mode(settings: dict[str, Any], name: str) -> str:

@@ -404,6 +404,15 @@ class TestReadersOfInput:
         with pytest.raises(ValueError, match="tokenizer of copy-of-masked cannot be opened"):
             opened(folder)
 
+    @pytest.mark.parametrize(
+        "damage", [{"model_max_length": "many"}, {"unk_token": ""}, {"added_tokens_decoder": {"a": 1}}]
+    )
+    def test_a_tokenizer_with_damaged_settings(self, copy_of, damage):
+        folder = copy_of("masked")
+        tiny.change_json(folder / "tokenizer_config.json", **damage)
+        with pytest.raises(ValueError, match="tokenizer of copy-of-masked cannot be opened"):
+            opened(folder)
+
     def test_bytes_need_no_vocabulary(self, copy_of):
         folder = copy_of("text-to-text", vocab_size=384)
         (folder / "tokenizer.json").unlink()

@@ -11,6 +11,7 @@ import transformers
 from transformers import AutoImageProcessor, AutoTokenizer, MarianTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.image_processing_utils import BaseImageProcessor
 
+from transformer_core.zoo.encoding import encode_plain
 from transformer_core.zoo.messages import first_line
 
 VOCABULARIES = re.compile(r"tokenizer\.json|vocab.*\.(json|txt)|.*\.(model|spm|tiktoken)|tekken\.json|dict\.txt")
@@ -42,7 +43,10 @@ def open_tokenizer(folder: Path, settings: Mapping[str, Any], name: str) -> PreT
             "tokenizer.save_pretrained()."
         )
     try:
-        return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        # Some damaged settings show only in use.
+        encode_plain(tokenizer, "a")
+        return tokenizer
     except Exception as error:  # damaged files, classes that are no tokenizers, packages that are not there
         raise ValueError(
             f"The tokenizer of {name} cannot be opened: {first_line(error)} Save it again with "

@@ -241,7 +241,16 @@ def _overview(
 ) -> list[np.ndarray]:
     layers = _inspect(choice, content, options, version).stacks[stack]
     cells = thumbnail_cells(max(layers.num_heads(layer) for layer in range(len(layers))))
-    return [thumbnails(layers.weights(layer).cpu().numpy(), cells) for layer in range(len(layers))]
+    # One head after the other: all maps of a layer together can be gigabytes.
+    return [
+        np.concatenate(
+            [
+                thumbnails(layers.weights(layer, head).cpu().numpy()[None], cells)
+                for head in range(layers.num_heads(layer))
+            ]
+        )
+        for layer in range(len(layers))
+    ]
 
 
 def forget() -> None:

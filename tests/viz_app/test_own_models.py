@@ -201,6 +201,14 @@ def test_masks_stay_with_words_that_stay(app, tiny_checkpoints):
     assert "[MASK]" not in matrix(app)["layout"]["yaxis2"]["ticktext"]
 
 
+def test_of_a_very_long_text_the_first_tokens_are_offered_and_it_says_so(app, tiny_checkpoints, monkeypatch):
+    monkeypatch.setattr("viz_app.attention.question.MOST_TOKENS", 3)
+    show(app, tiny_checkpoints["masked"], text=CAT)
+    assert_calm(app)
+    assert app.get_by_key("mask").options == ["the · 1", "cat · 2", "sees"]
+    assert "The first 3 of the text's 6 tokens can be masked." in words(app)
+
+
 def test_a_typed_mask_is_one_token_where_it_is_read_as_one(app, tiny_checkpoints):
     show(app, tiny_checkpoints["masked"], text="the [MASK] sees a cat", special="true")
     assert app.get_by_key("mask").options == ["the", r"\[MASK\]", "sees", "a", "cat"]

@@ -52,14 +52,15 @@ def explore(
             or COLOUR_SCALES[0]
         )
     same_axes = stack.query_tokens == stack.key_tokens and not stack.is_part and model.family != "image"
-    reading.write(how_to_read(stack, model, sees_later(stack.weights(0).cpu().numpy()) if same_axes else None))
+    thumbnails = library.overview(*request, name)
+    reading.write(how_to_read(stack, model, sees_later(thumbnails[0]) if same_axes else None))
     height = HEIGHT if model.languages else LOWER
     overview, detail = st.columns([2, 3], gap="medium")
     with overview, st.container(key="overview"):
         # The outline of the selected head makes each selection a new chart in which no point is selected yet, so that a
         # click on any thumbnail is news.
         st.plotly_chart(
-            head_grid(library.overview(*request, name), (layer, head), scale, height),
+            head_grid(thumbnails, (layer, head), scale, height),
             key="grid",
             on_select=take_head,
             selection_mode="points",

@@ -29,6 +29,9 @@ NEW_TOKENS = 5
 MANY_TOKENS = 30
 """From here on, the tokens to mask scroll in a box."""
 
+MOST_TOKENS = 500
+"""Tokens that are offered to be masked: a browser takes seconds to draw more."""
+
 
 def ask(
     model: InspectableModel | None, options_place: st.delta_generator.DeltaGenerator
@@ -151,9 +154,11 @@ def choose_masks(model: InspectableModel, text: str, read_special_tokens: bool) 
         # Inspecting the text says what is wrong with it.
         return ()
     with st.container(height=110 if len(tokens) > MANY_TOKENS else "content", border=False):
+        if len(tokens) > MOST_TOKENS:
+            st.caption(f"The first {MOST_TOKENS} of the text's {len(tokens):,} tokens can be masked.")
         masked = st.pills(
             "Mask",
-            tokens,
+            tokens[:MOST_TOKENS],
             selection_mode="multi",
             format_func=escape_markdown,
             key="mask",

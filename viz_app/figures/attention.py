@@ -51,9 +51,14 @@ def thumbnail_note(num_queries: int, num_keys: int, cells: int = THUMBNAIL_CELLS
     return f"{note} Each cell shows the largest of about {rows:.2g}\u00a0×\u00a0{columns:.2g} weights."
 
 
-def sees_later(weights: Float[np.ndarray, "head query key"]) -> bool | None:
-    """Whether any row reads from a column behind its own; None where only one token is."""
-    return bool(np.triu(weights, 1).any()) if weights.shape[-1] > 1 else None
+def sees_later(thumbnails: Float[np.ndarray, "head row column"]) -> bool | None:
+    """Whether any query reads from a key behind it; None where only one token is.
+
+    Args:
+        thumbnails: of a stack whose rows and columns are the same tokens, so that a cell above the diagonal stands for
+            later keys alone.
+    """
+    return bool(np.triu(thumbnails, 1).any()) if thumbnails.shape[-1] > 1 else None
 
 
 def head_grid(

@@ -230,8 +230,12 @@ class HuggingFaceModel:
         """A note if the model's output is broken."""
         if not output.isnan().any():
             return []
-        help = "" if self.dtype == torch.float32 else f" {self.dtype} may be too narrow for it: try float32."
-        return [f"The model's output holds NaN (not a number), so it predicts nothing here.{help}"]
+        advice = (
+            ""
+            if self.dtype == torch.float32
+            else f" {str(self.dtype).removeprefix('torch.')} may be too narrow for it: try float32."
+        )
+        return [f"The model's output holds NaN (not a number), so it predicts nothing here.{advice}"]
 
 
 def _shape(call: AttentionCall) -> tuple[int, int, int]:

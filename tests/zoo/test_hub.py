@@ -325,13 +325,12 @@ class TestProgress:
         hub.before_a_file = lambda: None
         assert (download("owner/name") / "model.safetensors").exists(), "and it can be tried again"
 
-    def test_failures_in_the_other_thread_are_raised_here(self, hub):
-        def fail() -> None:
-            hub.error = (500, "")
-            raise ConnectionAbortedError
+    def test_failures_in_the_other_thread_are_raised_here(self, hub, monkeypatch):
+        def fail(*arguments: object, **options: object) -> None:
+            raise ConnectionResetError
 
-        hub.before_a_file = fail
-        with pytest.raises(OSError, match="Hugging Face hub"):
+        monkeypatch.setattr(hub_module, "snapshot_download", fail)
+        with pytest.raises(OSError, match=r"cannot be reached \(ConnectionResetError\)"):
             download("owner/name", lambda *report: None)
 
 

@@ -34,30 +34,29 @@ def page() -> None:
     introduction = st.container(horizontal=True, vertical_alignment="bottom")
     question, answer = st.columns(2, gap="medium")
     with question:
-        chosen = choose_model(names, allowed)
-        choice = chosen.model
-        # A place of its own: what appears in it moves nothing, so that nobody's typing is interrupted.
+        # Together in one place: what appears there while a model loads moves nothing below, where somebody may type.
         with st.container():
-            model = open_model(choice) if choice else None
+            chosen = choose_model(names, allowed)
+            model = open_model(chosen.model) if chosen.model else None
+        with introduction:
+            introduce(model)
         try:
             content, options = ask(model, chosen.options)
         except InputError as error:
             st.error(literal(str(error)))
             return
-    with introduction:
-        introduce(model)
-    if choice is None:
+    if chosen.model is None:
         answer.info(NAME_A_MODEL)
     if model is None:
         return
     with answer:
-        inspection = inspect(choice, content, options)
+        inspection = inspect(chosen.model, content, options)
         if inspection is not None:
             show_answer(model, inspection, options)
             if example := example_of(content, examples_for(model.languages)):
                 st.write(f"**Look for:** {example.look_for}")
     if inspection is not None:
-        explore(model, inspection, (choice, content, options))
+        explore(model, inspection, (chosen.model, content, options))
 
 
 def inspect(choice: ModelChoice, content: Content, options: InspectionOptions) -> Inspection | None:

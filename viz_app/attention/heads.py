@@ -37,14 +37,14 @@ def explore(
     model: InspectableModel, inspection: Inspection, request: tuple[ModelChoice, Content, InspectionOptions]
 ) -> None:
     """The grid of all heads, and the one that is chosen."""
-    controls, reading = st.columns([11, 9], gap="medium", vertical_alignment="bottom")
+    controls, reading = st.columns([12, 8], gap="medium", vertical_alignment="bottom")
     with controls, st.container(horizontal=True, vertical_alignment="bottom"):
         name = choose_stack(inspection)
         stack = inspection.stacks[name]
         keep_in_range("layer", 1, len(stack))
-        layer = st.number_input("Layer", 1, len(stack), len(stack), key="layer", bind="query-params", width=110) - 1
+        layer = st.number_input("Layer", 1, len(stack), len(stack), key="layer", bind="query-params", width=130) - 1
         keep_in_range("head", 1, stack.num_heads(layer))
-        head = st.number_input("Head", 1, stack.num_heads(layer), key="head", bind="query-params", width=110) - 1
+        head = st.number_input("Head", 1, stack.num_heads(layer), key="head", bind="query-params", width=130) - 1
         scale = (
             st.segmented_control(
                 "Colour scale", COLOUR_SCALES, default=COLOUR_SCALES[0], required=True, key="scale", bind="query-params"

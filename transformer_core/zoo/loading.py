@@ -53,7 +53,7 @@ def load(
         return _open(folder, name, device, dtype)
     if hub and not _is_path(name):
         # Imported late: the bundled models do without transformers and huggingface_hub, which take seconds.
-        from transformer_core.zoo.hub import download
+        from transformer_core.zoo.hugging_face.opening.hub import download
 
         return _open(download(name, progress), name, device, dtype)
     if local_models and _is_path(name):
@@ -82,8 +82,8 @@ def _is_path(name: str) -> bool:
 
 
 def _open(folder: Path, name: str, device: str, dtype: str) -> InspectableModel:
-    from transformer_core.zoo.checkpoint import open_checkpoint
-    from transformer_core.zoo.hugging_face import inspectable
+    from transformer_core.zoo.hugging_face.inspectable import inspectable
+    from transformer_core.zoo.hugging_face.opening.checkpoint import open_checkpoint
 
     return inspectable(open_checkpoint(folder, name, device, dtype))
 

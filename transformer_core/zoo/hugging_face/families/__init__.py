@@ -1,0 +1,1 @@
+"""How each family of models reads its input, answers it and lays its attention over the tokens."""

@@ -1,0 +1,113 @@
+"""Causal language models (GPT-2, LLaMA): they continue a text token by token."""
+
+import time
+from collections.abc import Iterator, Sequence
+
+from transformer_core.inspection import Inspection
+from transformer_core.zoo.hugging_face.families.generator import Generator
+from transformer_core.zoo.hugging_face.families.hugging_face_model import Recording
+from transformer_core.zoo.hugging_face.opening.checkpoint import Checkpoint
+from transformer_core.zoo.hugging_face.tokens.encoding import encode_chat
+from transformer_core.zoo.input_checks import check_length
+from transformer_core.zoo.interface import InputError, InspectionOptions
+
+
+class Causal(Generator):
+    """A causal language model whose attention can be inspected (an `InspectableModel`)."""
+
+    def _prepare(self, checkpoint: Checkpoint) -> None:
+        super()._prepare(checkpoint)
+        if self.network.can_generate():
+            self.abilities |= {"continue"}
+        if self.tokenizer.chat_template:
+            self.abilities |= {"chat"}
+
+    def _probe(self) -> Recording:
+        recording = super()._probe()
+        self._reads_ahead = any((call.weights().triu(1) > 0).any() for call in recording.trace)
+        return recording
+
+    def _about_layers(self, recording: Recording) -> Iterator[str]:
+        yield from super()._about_layers(recording)
+        if self._reads_ahead:
+            yield (
+                f"{self.architecture} lets each token read later ones too, so its expectations of the next token "
+                "cannot be read off this pass and are not shown."
+            )
+
+    def inspect(self, text: str, options: InspectionOptions = InspectionOptions()) -> Inspection:  # noqa: B008
+        """Continue a text greedily by `options.new_tokens`, then record one pass over the text and its continuation.
+
+        The answer is the continuation. The predictions are what the model expected after the text ("next token"), and
+        then after each token that it wrote ("next token 2", ...).
+
+        Raises:
+            InputError: the text is blank, too long or unreadable, or the model's chat template refuses it.
+            DeviceMemoryError: too little memory on a GPU.
+        """
+        started = time.perf_counter()
+        with self._running():
+            prompt = self._prompt(text, options)
+            wanted = self._fitting(prompt, options)
+            written = self._write(self._text_inputs(prompt), wanted, num_beams=1)[len(prompt) :] if wanted else []
+            continuation, ended = self._until_end(written)
+            places = 1 + len(continuation)  # the prompt's last row and those of the continuation
+            recording = self._record_ids([*prompt, *continuation], places)
+            logits = recording.outputs.logits[0, -places:].cpu()
+        broken = self._about_output(logits)
+        tells = not broken and not self._reads_ahead
+        return self._inspection(
+            text,
+            [recording],
+            recording.stacks,
+            answer=self._decode(continuation),
+            seconds=time.perf_counter() - started,
+            notes=[
+                *self._about_unknown(prompt),
+                *broken,
+                *(self._about_choice(logits, continuation) if tells else []),
+                *self._about_end(options, wanted, len(continuation), ended),
+            ],
+            predictions=self._expected(logits, first_row=len(prompt) - 1) if tells else [],
+        )
+
+    def _prompt(self, text: str, options: InspectionOptions) -> tuple[int, ...]:
+        """What the model reads before it writes: the text, or the chat with the text as the user's message."""
+        encoding = self._read(text, read_special_tokens=options.read_special_tokens)
+        if not options.chat or "chat" not in self.abilities:
+            return encoding.ids
+        try:
+            chat = encode_chat(self.tokenizer, text, options.read_special_tokens).ids
+        except ValueError as error:
+            raise InputError(f"{error}. Switch the chat template off to have the text read as it is.") from error
+        length = len(encoding.sentences) - encoding.sentences.count(None)
+        if self._position_limit is not None:
+            check_length(text, length, self._position_limit - (len(chat) - length))
+        self._check_vocabulary(chat)
+        return chat
+
+    def _fitting(self, prompt: Sequence[int], options: InspectionOptions) -> int:
+        """How many tokens to write: those asked for, or as many as the model has positions left."""
+        if "continue" not in self.abilities:
+            return 0
+        room = options.new_tokens if self._position_limit is None else self._position_limit - len(prompt)
+        return min(options.new_tokens, room)
+
+    def _record_ids(self, ids: Sequence[int], places: int) -> Recording:
+        """A pass over a text, with logits for at least so many places at its end."""
+        inputs = self._text_inputs(ids)
+        if self._accepts("logits_to_keep"):
+            inputs["logits_to_keep"] = places
+        text = self._axis(ids)
+        return self._record(inputs, {"self": (text, text)})
+
+    def _about_end(self, options: InspectionOptions, wanted: int, length: int, ended: bool) -> list[str]:
+        if ended:
+            what = "at once, so the continuation is empty" if length == 0 else f"after {length:,} tokens"
+            return [f"The model ended its text {what}."]
+        if wanted < options.new_tokens and "continue" in self.abilities:
+            return [
+                f"Only {wanted:,} of the {options.new_tokens:,} tokens asked for could be written: this model has "
+                f"{self._position_limit:,} positions, and the text takes the others."
+            ]
+        return []

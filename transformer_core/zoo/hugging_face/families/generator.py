@@ -1,0 +1,75 @@
+"""What the models that write text share: the search for what to write, and what they expected at each token."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_core.inspection import Prediction
+from transformer_core.zoo.hugging_face.families.text_model import TextModel
+
+SEARCH = {
+    "do_sample": False,
+    "num_return_sequences": 1,
+    # What a checkpoint may have saved for other uses: more than the tokens, or a cache that lives on the model, which
+    # threads share.
+    "return_dict_in_generate": False,
+    "output_attentions": False,
+    "output_hidden_states": False,
+    "output_scores": False,
+    "cache_implementation": None,
+    "disable_compile": True,
+    # Only for sampling. Saved ones would cause warnings.
+    "temperature": None,
+    "top_k": None,
+    "top_p": None,
+    "min_p": None,
+    "typical_p": None,
+}
+"""For `generate`: the likeliest text by greedy or beam search. Other settings are those saved with the model."""
+
+
+class Generator(TextModel):
+    """A loaded checkpoint that writes text."""
+
+    def _write(self, inputs: Mapping[str, Tensor], new_tokens: int, **search: Any) -> list[int]:
+        """The ids of one text with at most so many new tokens: all of `generate`'s sequence."""
+        pad = self.network.generation_config.pad_token_id
+        if pad is None:
+            search["pad_token_id"] = next(iter(self._end_ids()), 0)  # a batch of one is never padded
+        with self._failing_in_words():
+            (sequence,) = self.network.generate(**inputs, max_new_tokens=new_tokens, **SEARCH, **search).tolist()
+        return sequence
+
+    def _end_ids(self) -> list[int]:
+        """The tokens that end a text."""
+        ids = self.network.generation_config.eos_token_id
+        return [] if ids is None else [ids] if isinstance(ids, int) else list(ids)
+
+    def _until_end(self, written: Sequence[int]) -> tuple[list[int], bool]:
+        """The tokens before the first that ends the text, and whether there is one."""
+        ends = self._end_ids()
+        length = next((place for place, id in enumerate(written) if id in ends), len(written))
+        return list(written[:length]), length < len(written)
+
+    def _expected(self, logits: Float[Tensor, "place vocab"], first_row: int) -> list[Prediction]:
+        """What the model expected at neighbouring places, of which the first is read off from the row `first_row`."""
+        return [
+            Prediction("next token" if place == 0 else f"next token {place + 1}", first_row + place, candidates)
+            for place, candidates in enumerate(self._candidates(logits))
+        ]
+
+    def _about_choice(self, logits: Float[Tensor, "place vocab"], written: Sequence[int]) -> list[str]:
+        """A note if greedy search wrote other tokens than the recorded pass finds the likeliest.
+
+        The token that ends the text is left aside: where a text is cut, a model may have to write it.
+        """
+        likeliest = logits[: len(written)].argmax(dim=-1).tolist()
+        others = sum(one != other for one, other in zip(likeliest, written, strict=True))
+        if not others:
+            return []
+        return [
+            f"At {others:,} of the {len(written):,} written tokens the recorded pass finds another one likelier: the "
+            "model's saved settings for writing, or rounding, decided otherwise."
+        ]

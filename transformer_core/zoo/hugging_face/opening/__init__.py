@@ -1,0 +1,1 @@
+"""From a name or a folder to a loaded checkpoint, safely."""

@@ -1,0 +1,1 @@
+"""From text to token ids, and from ids to readable labels."""

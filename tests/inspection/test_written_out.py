@@ -266,7 +266,7 @@ def test_a_temperature_for_each_head():
 def test_key_heads_that_query_heads_share():
     """Grouped queries as five dimensions, (batch, key head, group, query, d)."""
     query, key, value = torch.randn(B, 2, 3, N, D), torch.randn(B, 2, 1, M, D), torch.randn(B, 2, 1, M, D)
-    call = one_call(lambda q, k, v: torch.softmax(q @ k.mT, dim=-1) @ v, query, key, value)
+    call = one_call(lambda q, k, v: torch.softmax(q @ k.mT, dim=-1) @ v, query, key, value, num_heads=6)
     assert call.num_heads == 6
     assert_weights(call, softmax64(query.double() @ key.double().mT).flatten(1, 2))
 
@@ -410,10 +410,14 @@ def test_nan_scores_stay_visible():
     assert math.isnan(trace.certificate())
 
 
+ROUTER = nn.Linear(D, 4)
+
 OTHER_USES = {
     "a classifier": lambda x: torch.softmax(x @ torch.randn(D, 7), dim=-1),
     "a linear layer by matmul": lambda x: torch.matmul(x, torch.randn(D, D)) @ torch.randn(D, 3),
-    "a mixture of experts": lambda x: torch.softmax(F.linear(x, torch.randn(4, D)), dim=-1) @ torch.randn(4, D),
+    "a mixture of experts": lambda x: torch.softmax(ROUTER(x), dim=-1) @ torch.randn(4, D),
+    "a mixture of experts by matmul": lambda x: torch.softmax(x @ ROUTER.weight.T, dim=-1) @ torch.randn(4, D),
+    "linear attention": lambda x: x.softmax(dim=-1) @ (x.softmax(dim=-2).mT @ x),
     "a softmax over the queries": lambda x: torch.softmax(x @ x.mT, dim=-2) @ x,
     "weights that are changed": lambda x: (torch.softmax(x @ x.mT, dim=-1) * torch.rand(N, N)) @ x,
     "weights that are overwritten": lambda x: (
@@ -424,7 +428,7 @@ OTHER_USES = {
 
 @pytest.mark.parametrize("use", OTHER_USES.values(), ids=OTHER_USES)
 def test_other_uses_of_softmax_and_products_are_no_attention(use):
-    model = Written(use)
+    model = Written(use, router=ROUTER)
     with pytest.raises(NoAttentionError), record(model):
         model(torch.randn(B, N, D))
 

@@ -127,8 +127,8 @@ class Inspection:
     """Time the model took: answering and recording."""
     notes: tuple[str, ...]
     """What a reader has to know about this result, as plain sentences."""
-    certificate: float
-    """Largest |A V - kernel's output| over the checked rows of all heads, relative to max |V|."""
+    certificate: float | None
+    """Largest |A V - model's output| over the checked rows of all heads, relative to max |V|; None under dropout."""
     row_sum_error: float
     """Largest |row sum - 1| over all rows that attend to something."""
     second_text: str = ""

@@ -9,12 +9,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 
 import torch
+import torch.utils.checkpoint
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from transformer_core.inspection.layout import Layout
 from transformer_core.inspection.seeing import AttentionMode
 from transformer_core.inspection.trace import AttentionCall
-from transformer_core.inspection.uncompiled import is_compiled, uncompiled
+from transformer_core.inspection.uncompiled import uncompiled
 
 Head = tuple[int | str, int]
 """An attention call and a head of it. The call is a number, as in `trace[3]`, or the path of the module that makes it.
@@ -54,8 +56,10 @@ def intervene(
     Raises:
         TypeError: `model` is not a module.
         ValueError: a head has two changes, a temperature is not above 0, a module does not exist, a pattern or mean
-            does not fit; at the end of the block, when a call that was to be changed was not made.
+            does not fit; at the end of the block, when a call that was to be changed was not made, or a changed head
+            does more than its weights times its values.
         IndexError: during the block, for a head that the call does not have.
+        NotImplementedError: during the block, under gradient checkpointing.
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"intervene() takes a torch.nn.Module, not {type(model).__name__}")
@@ -65,12 +69,16 @@ def intervene(
     changes += [(head, _pattern(pattern)) for head, pattern in (patterns or {}).items()]
     changes += [(head, _temperature(temperature)) for head, temperature in (temperatures or {}).items()]
     intervener = _Intervener(model, changes)
-    with uncompiled(is_compiled(model)), intervener:
+    with uncompiled(), intervener:
         try:
             yield
         finally:
             intervener.forget_pass()
     intervener.check_all_were_made()
+
+
+_CALL_OF_A_MODULE = nn.Module._call_impl.__code__
+_CHECKPOINTING = torch.utils.checkpoint.__file__
 
 
 class _Intervener(AttentionMode):
@@ -86,18 +94,29 @@ class _Intervener(AttentionMode):
                 raise ValueError(f"Head {head} of attention call {call!r} has two changes; choose one.")
             self._changes[call][head] = change
         self._not_made = set(self._changes)
+        self._changed: set[str] = set()
         self._pass: types.FrameType | None = None
         self._number = -1
         self._most_calls = 0
 
     def attended(
-        self, name: str, call: Callable[[], AttentionCall], output: Float[Tensor, "batch head query d_v"]
+        self,
+        name: str,
+        call: Callable[[], AttentionCall],
+        output: Float[Tensor, "batch head query d_v"],
+        layout: Layout,
     ) -> dict[int, Tensor] | None:
         self._count()
         changes = self._changes.get(self._number, {}) | self._changes.get(name, {})
         self._not_made -= {self._number, name}
         if not changes:
             return None
+        if layout.is_guess:
+            raise ValueError(
+                f"{name!r} does not tell texts and heads apart, so its heads cannot be changed in a batch of several "
+                "texts. Run the model on one text at a time."
+            )
+        self._changed.add(name)
         made = call()
         if absent := [head for head in changes if not 0 <= head < made.num_heads]:
             raise IndexError(f"head {absent[0]} does not exist: {name!r} has heads 0 to {made.num_heads - 1}")
@@ -115,8 +134,13 @@ class _Intervener(AttentionMode):
         """The outermost running call of the model itself."""
         outermost = None
         while frame is not None:
-            if frame.f_code is nn.Module._call_impl.__code__ and frame.f_locals.get("self") is self._model:
+            if frame.f_code is _CALL_OF_A_MODULE and frame.f_locals.get("self") is self._model:
                 outermost = frame
+            if frame.f_code.co_filename == _CHECKPOINTING:
+                raise NotImplementedError(
+                    "intervene() cannot follow torch.utils.checkpoint, which runs parts of a model a second time, "
+                    "unchanged, for the gradients. Turn gradient checkpointing off."
+                )
             frame = frame.f_back
         return outermost
 
@@ -124,6 +148,12 @@ class _Intervener(AttentionMode):
         self._pass = None  # a frame keeps all that its function used
 
     def check_all_were_made(self) -> None:
+        """Raise a ValueError if something was not, or not wholly, changed."""
+        if partly := self._changed & set(self.not_all_seen()):
+            raise ValueError(
+                f"The heads of {sorted(partly)} do more than their weights times their values, and only that was "
+                "changed, so that the result is not what was asked for."
+            )
         if self._not_made:
             calls = ", ".join(map(repr, sorted(self._not_made, key=str)))
             raise ValueError(

@@ -14,10 +14,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from transformer_core.inspection.seeing import AttentionMode, stated_heads
+from transformer_core.inspection.layout import Layout, stated_heads
+from transformer_core.inspection.seeing import AttentionMode
 from transformer_core.inspection.trace import AttentionCall, Trace, listing
 from transformer_core.inspection.uncompiled import is_compiled, named_modules, uncompiled
-from transformer_core.inspection.written_out import Softmax
 
 MIXERS_WITHOUT_SOFTMAX = ("mixer", "deltanet", "fouriertransform", "shortconv", "recurrentblock", "hyena", "retention")
 """How the classes of modules end that mix tokens without softmax attention (Mamba, DeltaNet, FNet, ...)."""
@@ -43,9 +43,13 @@ def record(model: nn.Module) -> Iterator[Trace]:
       scales, biases, masks, softcaps and sinks in between: own implementations, Hugging Face's "eager",
       `nn.MultiheadAttention` that is asked for its weights.
 
-    The output is the same, bit for bit, as without recording. A compiled model runs uncompiled inside the block, and so
-    do other threads' compiled models meanwhile. For a generated text, record one forward pass over all of it rather
-    than the generation.
+    The output is the same, bit for bit, as without recording (`nn.Transformer` aside, see above). Whatever is compiled
+    (torch.compile) runs uncompiled while the block lasts, in all threads. The block belongs to one thread: it must not
+    wait for other tasks (`await`, `yield`) that record too. For a generated text, record one forward pass over all of
+    it rather than the generation.
+
+    `Trace.gaps` says what was not seen or not understood; attention other than a softmax over keys (sigmoid, linear)
+    is not.
 
     Raises:
         TypeError: `model` is not a module.
@@ -56,9 +60,9 @@ def record(model: nn.Module) -> Iterator[Trace]:
         raise TypeError(f"record() takes a torch.nn.Module, not {type(model).__name__}")
     trace = Trace(was_compiled=is_compiled(model))
     recorder = _Recorder(model, trace)
-    with uncompiled(trace.was_compiled), recorder:
+    with uncompiled(), recorder:
         yield trace
-    trace.pieces = recorder.pieces()
+    trace.pieces = tuple(recorder.pieces | recorder.not_all_seen())
     _survey(model, trace)
     if not trace.calls:
         raise NoAttentionError(_why_nothing_was_seen(model, trace))
@@ -70,35 +74,32 @@ class _Recorder(AttentionMode):
     def __init__(self, model: nn.Module, trace: Trace) -> None:
         super().__init__(model)
         self._trace = trace
-        self._pieces: dict[str, None] = {}
+        self.pieces: dict[str, None] = {}
+        """Modules that attend at several places with maps of different sizes, or with more heads than they have."""
         self._shapes: dict[str, dict[Any, tuple[int, int]]] = {}
         """For each module, the queries and keys of its calls, by the places in its code that make them."""
-        self._softmaxes: list[tuple[str, Softmax]] = []
 
-    def took_softmax(self, name: str, softmax: Softmax) -> None:
-        if _is_attention(self.module):
-            self._softmaxes.append((name, softmax))
-
-    def attended(self, name: str, call: Callable[[], AttentionCall], output: Tensor) -> None:
-        made = call()
-        self._trace.calls.append(made)
-        if not _is_attention(self.module):
+    def attended(self, name: str, call: Callable[[], AttentionCall], output: Tensor, layout: Layout) -> None:
+        try:
+            made = call()
+        except Exception as error:  # whatever it is, the model itself has run and goes on
+            self._trace.unreadable[name] = f"{type(error).__name__}: {error}"
             return
-        shapes = self._shapes.setdefault(name, {})
-        shapes[self.place] = made.num_queries, made.num_keys
-        if len(set(shapes.values())) > 1 or made.num_heads > (stated_heads(self.module) or made.num_heads):
-            self._pieces[name] = None
-
-    def pieces(self) -> tuple[str, ...]:
-        """Modules that attend at several places with maps of different sizes, or with more heads than they have.
-
-        And those of which some weights did not meet values as a whole.
-        """
-        return tuple(self._pieces | {name: None for name, softmax in self._softmaxes if not softmax.has_met_values})
+        self._trace.calls.append(made)
+        if layout.is_guess:
+            self._trace.guessed[name] = None
+        if _is_attention(self.module):
+            shapes = self._shapes.setdefault(name, {})
+            shapes[self.place] = made.num_queries, made.num_keys
+            too_many_heads = made.num_heads > (stated_heads(self.module) or made.num_heads)
+            if layout.has_blocks or too_many_heads or len(set(shapes.values())) > 1:
+                self.pieces[name] = None
 
 
 def _is_attention(module: nn.Module) -> bool:
-    return "attention" in type(module).__name__.lower()
+    """Whether a module is meant to attend: by its class's name, or because it has heads."""
+    name = getattr(module, "original_name", type(module).__name__).lower()  # of TorchScript, what it was made from
+    return "attention" in name or "attn" in name or stated_heads(module) is not None
 
 
 def _mixes_without_softmax(module: nn.Module) -> bool:
@@ -107,14 +108,26 @@ def _mixes_without_softmax(module: nn.Module) -> bool:
 
 def _survey(model: nn.Module, trace: Trace) -> None:
     """Note which modules of the model the trace does not show."""
+    modules = named_modules(model)
     callers = {call.name for call in trace}
+    attending = {name for name in callers if _is_attention(modules[name])}
 
     def has_call(name: str) -> bool:
-        return any(name == caller or _inside(name, caller) or _inside(caller, name) for caller in callers)
+        """It attends itself, or something in it does, or it is a part of a module that attends."""
+        return (
+            name in callers
+            or any(_inside(each, name) for each in callers)
+            or any(_inside(name, each) for each in attending)
+        )
 
-    modules = named_modules(model)
-    attention = _innermost([name for name, module in modules.items() if _is_attention(module)])
     mixers = _innermost([name for name, module in modules.items() if _mixes_without_softmax(module)])
+    attention = _innermost(
+        [
+            name
+            for name, module in modules.items()
+            if _is_attention(module) and not any(name == mixer or _inside(name, mixer) for mixer in mixers)
+        ]
+    )
     trace.num_attention_modules = len(attention)
     trace.unseen = tuple(name for name in attention if not has_call(name))
     trace.other_mixers = tuple(name for name in mixers if not any(_inside(caller, name) for caller in callers))

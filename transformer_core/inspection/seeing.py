@@ -1,16 +1,6 @@
-"""Seeing the attention calls of a model while it runs: what `record` and `intervene` have in common.
+"""Seeing the attention calls of a model while it runs: what `record` and `intervene` have in common."""
 
-Which stack a call belongs to (its `kind`) has to be guessed from names and masks:
-
-- "cross" when the module is called so (cross, encoder_attn, encdec, multihead_attn), or when it is not called
-  "self" and several queries meet another number of keys without a causal mask;
-- else "encoder" or "decoder" when the module's path says so;
-- else "decoder" when the module calls itself causal or no query sees a later key, and "self" in all other cases.
-"""
-
-import dataclasses
 import functools
-import math
 import sys
 import types
 from collections.abc import Callable
@@ -19,10 +9,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.attention import SDPBackend
 from torch.overrides import TorchFunctionMode
 
-from transformer_core.inspection.trace import AttentionCall, Kind, ScoredAttention, StoredAttention, forbids
+from transformer_core.inspection.kernel import KernelCall, as_the_kernel_reads, call_kernel, is_packed
+from transformer_core.inspection.kinds import kind_of
+from transformer_core.inspection.layout import Layout
+from transformer_core.inspection.trace import AttentionCall, ScoredAttention, StoredAttention, forbids
 from transformer_core.inspection.uncompiled import named_modules
 from transformer_core.inspection.written_out import Scores, Softmax, WrittenOutAttention, WrittenOutCall
 
@@ -32,10 +24,8 @@ CHECKED_ROWS = 4
 ROUNDINGS = 8
 """How often a model may have rounded its scores, when what was read is compared with its own weights."""
 
-CROSS_ATTENTION_NAMES = ("cross", "encoder_attn", "encdec", "enc_dec", "multihead_attn")
-
-NUMBER_OF_HEADS = ("num_heads", "n_heads", "n_head", "num_attention_heads", "nhead", "heads")
-"""What modules call their number of heads."""
+CHANGED_HEADS = "_headlight_changed_heads"
+"""Attribute of an output that an intervention changed: the heads."""
 
 
 class AttentionMode(TorchFunctionMode):
@@ -44,51 +34,52 @@ class AttentionMode(TorchFunctionMode):
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self._model = model  # keeps the ids below valid
-        self._names = {id(module): name for name, module in named_modules(model).items()}
+        self._modules = named_modules(model)
+        self._names = {id(module): name for name, module in self._modules.items()}
         self._masks: list[Tensor] = []
-        self._written_out = WrittenOutAttention()
+        self._written_out = WrittenOutAttention(model.parameters())
+        self._softmaxes: list[tuple[str, Softmax]] = []
+        self._in_multi_head_attention_forward = 0
         self.module: nn.Module | None = None
         """The module that is attending, while `attended` is told."""
         self.place: tuple[types.CodeType, int] | None = None
         """Where in the code of that module it attends."""
 
-    def attended(self, name: str, call: Callable[[], AttentionCall], output: Tensor) -> dict[int, Tensor] | None:
+    def attended(
+        self, name: str, call: Callable[[], AttentionCall], output: Tensor, layout: Layout
+    ) -> dict[int, Tensor] | None:
         """The module called `name` has attended.
 
         Args:
             name: its path in the model.
             call: makes the record of it.
             output: what it computed, (batch, head, query, d_v).
+            layout: how the model's own shape was brought into that.
 
         Returns:
             For heads, what the model shall get instead of their output; None to leave all as it is.
         """
         raise NotImplementedError
 
-    def took_softmax(self, name: str, softmax: Softmax) -> None:
-        """The module called `name` has taken a softmax of scores. What comes of it will show if that is attention."""
+    def not_all_seen(self) -> dict[str, None]:
+        """Modules with a softmax of products of which not only recorded attention calls were made."""
+        return {name: None for name, softmax in self._softmaxes if not softmax.is_all_seen}
 
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         if func is F.multi_head_attention_forward:
-            with self:
-                return _multi_head_attention_forward(*args, **kwargs)
+            self._in_multi_head_attention_forward += 1
+            try:
+                with self:
+                    return _multi_head_attention_forward(*args, **kwargs)
+            finally:
+                self._in_multi_head_attention_forward -= 1
         if func is F.scaled_dot_product_attention:
             return self._kernel(sys._getframe(1), *args, **kwargs)
         output = func(*args, **kwargs)
-        if (found := self._written_out.follow(func, args, kwargs, output)) is not None:
-            name, module, _ = self._caller(sys._getframe(1))
-            if module is not None and isinstance(found, Softmax):
-                self.took_softmax(name, found)
-            elif module is not None:
-                shape = _batch_and_heads(found, module)
-                canonical = found.output.reshape(*shape, *found.output.shape[-2:])
-                with torch.no_grad():
-                    call = functools.partial(self._written_out_call, name, module, found, shape)
-                    changes = self.attended(name, call, canonical.detach())
-                if changes:
-                    return _changed(canonical, changes, lambda it: found.restore(it.reshape(found.output.shape)))
-        return output
+        with torch._C.DisableTorchFunction():  # what is computed here is nobody's attention
+            found = self._written_out.follow(func, args, kwargs, output)
+        return output if found is None else self._written_out_step(sys._getframe(1), found, output)
 
     def _caller(self, frame: types.FrameType | None) -> tuple[str, nn.Module | None, types.FrameType | None]:
         """Path of the innermost module of the model that is running, the module, and the function that holds it.
@@ -108,101 +99,122 @@ class AttentionMode(TorchFunctionMode):
             frame = frame.f_back
         return "", None, None
 
+    def _parent(self, name: str) -> nn.Module | None:
+        return self._modules.get(name.rpartition(".")[0]) if name else None
+
     # Attention in one call of the kernel
 
-    def _kernel(
-        self,
-        frame: types.FrameType,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        attn_mask: Tensor | None = None,
-        dropout_p: float = 0.0,
-        is_causal: bool = False,
-        scale: float | None = None,
-        enable_gqa: bool = False,
-    ) -> Tensor:
-        """Call the kernel, whose signature this is."""
+    def _kernel(self, frame: types.FrameType, *args: Any, **kwargs: Any) -> Tensor:
         name, module, caller = self._caller(frame)
-        if module is not None:
-            _refuse_unreadable(name, query, attn_mask)
-        output, logsumexp = _attend(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
         if module is None:
-            return output
-        with torch.no_grad():
-            seen = _KernelCall(query, key, value, attn_mask, dropout_p, is_causal, scale, output, logsumexp)
-            if _is_packed(caller, query):
+            return F.scaled_dot_product_attention(*args, **kwargs)
+        seen = call_kernel(name, *args, **kwargs)
+        output = seen.output
+        with torch.no_grad(), torch._C.DisableTorchFunction():
+            if is_packed(caller, seen.query):
                 seen = seen.unpacked()
-            call = functools.partial(self._fused_call, name, module, seen)
-            changes = self.attended(name, call, _four_dimensional(seen.output.detach()))
+            layout = Layout(seen.output.shape[:-2], module, caller)
+            call = functools.partial(self._fused_call, name, module, seen, layout)
+            changes = self.attended(name, call, layout.four_dimensional(seen.output.detach()), layout)
         if not changes:
             return output
-        return _changed(_four_dimensional(seen.output), changes, lambda it: it.reshape(output.shape))
-
-    def _fused_call(self, name: str, module: nn.Module, seen: "_KernelCall") -> AttentionCall:
-        query, mask = seen.query, seen.mask
-        scale = query.size(-1) ** -0.5 if seen.scale is None else seen.scale
-        if mask is not None:
-            mask = self._own_mask(_four_dimensional_mask(mask, query))
-        query, key, value = (
-            _four_dimensional(_as_the_kernel_reads(tensor)) for tensor in (query, seen.key, seen.value)
+        return _changed(
+            layout.four_dimensional(seen.output), changes, lambda it: layout.restore(it).reshape(output.shape)
         )
+
+    def _fused_call(self, name: str, module: nn.Module, seen: KernelCall, layout: Layout) -> AttentionCall:
+        query, key, value = (as_the_kernel_reads(tensor) for tensor in (seen.query, seen.key, seen.value))
+        # Fewer key heads than heads stay fewer; whatever else differs is broadcasting.
+        query = layout.four_dimensional(query.expand(*layout.lead, *query.shape[-2:]))
+        key, value = (
+            layout.four_dimensional(each)
+            if len(layout.lead) == 2
+            else layout.four_dimensional(each.expand(*layout.lead, *each.shape[-2:]))
+            for each in (key, value)
+        )
+        mask = None if seen.mask is None else self._own_mask(layout.mask(seen.mask))
+        output = layout.four_dimensional(seen.output.detach())
         rows = _checked_rows(query)
         return ScoredAttention(
             name=name,
-            kind=_kind(name, module, query.size(2), key.size(2), mask, seen.is_causal),
+            kind=kind_of(name, module, self._parent(name), query.size(2), key.size(2), mask, seen.is_causal),
             route="fused",
             query=_own(query),
             key=_own(key),
             value=_own(value),
             mask=mask,
             is_causal=seen.is_causal,
-            scale=float(scale),
-            logsumexp=seen.logsumexp,
-            dropout=float(seen.dropout),
+            scale=seen.scale,
+            logsumexp=seen.logsumexp if layout.is_as_it_was else None,
+            dropout=seen.dropout,
             checked_rows=rows,
-            checked_output=_four_dimensional(seen.output.detach())[:, :, rows],
+            checked_output=output[:, :, rows],
             changed_heads=getattr(seen.output, CHANGED_HEADS, frozenset()),
         )
 
     # Attention written out in single operations
 
-    def _written_out_call(
-        self, name: str, module: nn.Module, found: WrittenOutCall, shape: torch.Size
-    ) -> AttentionCall:
-        """`shape` is (batch, head)."""
-        softmax, scores = found.weights.softmax.detach(), found.weights.scores
-        weights = softmax.reshape(*shape, *softmax.shape[-2:])[..., : found.weights.num_keys]
+    def _written_out_step(self, frame: types.FrameType, found: WrittenOutCall | Softmax, output: Tensor) -> Tensor:
+        name, module, caller = self._caller(frame)
+        if module is None:
+            return output
+        if isinstance(found, Softmax):
+            self._softmaxes.append((name, found))
+            return output
+        lead = max(found.weights.softmax.shape[:-2], found.output.shape[:-2], key=len)
+        merged = found.weights.origin.merged
+        layout = Layout(lead, module, caller, merged, is_batch_first=self._in_multi_head_attention_forward > 0)
+        shape = (*lead, *found.output.shape[-2:])
+        with torch.no_grad(), torch._C.DisableTorchFunction():
+            call = functools.partial(self._written_out_call, name, module, found, layout)
+            canonical = layout.four_dimensional(found.output.detach().reshape(shape))
+            changes = self.attended(name, call, canonical, layout)
+        if not changes:
+            return output
+        return _changed(
+            layout.four_dimensional(found.output.reshape(shape)),
+            changes,
+            lambda it: found.restore(layout.restore(it).reshape(found.output.shape)),
+        )
+
+    def _written_out_call(self, name: str, module: nn.Module, found: WrittenOutCall, layout: Layout) -> AttentionCall:
+        def own_form(tensor: Tensor, lead: torch.Size) -> Tensor:
+            """(batch, head, ...) of a tensor whose leading dimensions broadcast to `lead`."""
+            tensor = tensor.detach()[(None,) * (len(lead) + 2 - tensor.dim())]
+            tensor = tensor.expand(*lead, *tensor.shape[-2:]).reshape(*layout.lead, *tensor.shape[-2:])
+            return layout.four_dimensional(tensor)
+
+        softmax, scores = found.weights.softmax, found.weights.scores
+        weights = own_form(softmax, softmax.shape[:-2])[..., : found.weights.num_keys]
         rows = _checked_rows(weights)
         common = {
             "name": name,
             "route": "written out",
-            "value": _own(_four_dimensional_of(found.value, found.output.shape[:-2], shape)),
+            "value": _own(own_form(found.value, found.output.shape[:-2])),
             "dropout": found.weights.dropout,
             "checked_rows": rows,
-            "checked_output": found.output.detach().reshape(*shape, *found.output.shape[-2:])[:, :, rows],
+            "checked_output": own_form(found.output, found.output.shape[:-2])[:, :, rows],
             "changed_heads": getattr(found.output, CHANGED_HEADS, frozenset()),
         }
+        parent = self._parent(name)
         if scores is not None and scores.shape[:-1] == softmax.shape[:-1]:
             lead = scores.shape[:-2]
-            query = _four_dimensional_of(scores.query, lead, shape)
-            key = _four_dimensional_of(scores.key, lead, shape)
-            mask = _mask_of(scores, shape)
-            sinks = scores.sinks
+            query, key = own_form(scores.query, lead), own_form(scores.key, lead)
+            mask = _mask_of(scores, functools.partial(own_form, lead=lead))
             call = ScoredAttention(
                 **common,
-                kind=_kind(name, module, query.size(2), key.size(2), mask, is_causal=False),
+                kind=kind_of(name, module, parent, query.size(2), key.size(2), mask, is_causal=False),
                 query=_own(query),
                 key=_own(key),
                 mask=None if mask is None else self._own_mask(mask),
                 is_causal=False,
                 scale=scores.scale,
                 softcap=scores.softcap,
-                sinks=None if sinks is None else _own(_four_dimensional_of(sinks, lead, shape)[0, :, 0, 0]),
+                sinks=None if scores.sinks is None else _own(own_form(scores.sinks, lead)[0, :, 0, 0]),
             )
-            if _is_understood(call, weights):
+            if _explains(call, weights):
                 return call
-        kind = _kind(name, module, weights.size(2), weights.size(3), weights > 0, is_causal=False)
+        kind = kind_of(name, module, parent, weights.size(2), weights.size(3), weights > 0, is_causal=False)
         return StoredAttention(**common, kind=kind, stored_weights=_own(weights))
 
     def _own_mask(self, mask: Tensor) -> Tensor:
@@ -217,16 +229,13 @@ class AttentionMode(TorchFunctionMode):
         return self._masks[-1]
 
 
-CHANGED_HEADS = "_headlight_changed_heads"
-"""Attribute of an output that an intervention changed: the heads."""
-
-
 def _changed(output: Tensor, changes: dict[int, Tensor], restore: Callable[[Tensor], Tensor]) -> Tensor:
     """An attention call's output, (batch, head, query, d_v), with some heads replaced, in the shape of the model."""
-    output = output.clone()
-    for head, wanted in changes.items():
-        output[:, head] = wanted.to(output.dtype)
-    output = restore(output)
+    with torch._C.DisableTorchFunction():
+        output = output.clone()
+        for head, wanted in changes.items():
+            output[:, head] = wanted.to(output.dtype)
+        output = restore(output)
     setattr(output, CHANGED_HEADS, frozenset(changes))
     return output
 
@@ -245,119 +254,9 @@ def _seeing_through(function: Any) -> Any:
 _multi_head_attention_forward = _seeing_through(F.multi_head_attention_forward)
 
 
-@dataclasses.dataclass(frozen=True)
-class _KernelCall:
-    """A call of scaled_dot_product_attention, in the shapes of the model."""
-
-    query: Tensor
-    key: Tensor
-    value: Tensor
-    mask: Tensor | None
-    dropout: float
-    is_causal: bool
-    scale: float | None
-    output: Tensor
-    logsumexp: Tensor | None
-
-    def unpacked(self) -> "_KernelCall":
-        """Undo what `_is_packed` describes: (batch, key head, head of it, d) becomes (batch, head, 1, d)."""
-        mask, logsumexp = self.mask, self.logsumexp
-        return dataclasses.replace(
-            self,
-            query=self.query.flatten(1, 2).unsqueeze(2),
-            mask=mask if mask is None or mask.size(1) == 1 else mask.flatten(1, 2).unsqueeze(2),
-            output=self.output.flatten(1, 2).unsqueeze(2),
-            logsumexp=None if logsumexp is None else logsumexp.flatten(1, 2).unsqueeze(2),
-        )
-
-
-def _is_packed(frame: types.FrameType, query: Tensor) -> bool:
-    """Whether Hugging Face's transformers has put query heads in the place of queries.
-
-    It does so where one query meets keys that several query heads share (`pack_gqa`), and nothing in the call itself
-    tells.
-    """
-    is_theirs = frame.f_code.co_name == "sdpa_attention_forward"
-    return is_theirs and frame.f_locals.get("q_length") == 1 and query.size(-2) > 1
-
-
-def _attend(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    dropout: float,
-    is_causal: bool,
-    scale: float | None,
-    enable_gqa: bool,
-) -> tuple[Tensor, Tensor | None]:
-    """The kernel's output, and the logsumexp of the rows where that comes for free.
-
-    On a CPU, the function that `scaled_dot_product_attention` chooses returns it too. It is private, so that any
-    surprise leads to the public one.
-    """
-    settings = {"dropout_p": dropout, "is_causal": is_causal, "scale": scale, "enable_gqa": enable_gqa}
-    if _gives_logsumexp(query, key, value, mask, dropout, is_causal, scale):
-        added = mask
-        if mask is not None and mask.dtype == torch.bool:
-            added = torch.zeros_like(mask, dtype=query.dtype).masked_fill_(~mask, -torch.inf)
-        try:
-            return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
-                query, key, value, 0.0, is_causal, attn_mask=added, scale=scale
-            )
-        except (AttributeError, RuntimeError, TypeError, ValueError):
-            pass
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, **settings), None
-
-
-def _gives_logsumexp(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    dropout: float,
-    is_causal: bool,
-    scale: float | None,
-) -> bool:
-    tensors = [tensor for tensor in (query, key, value, mask) if tensor is not None]
-    if (
-        query.dtype not in (torch.float32, torch.float64)  # it is as rough as the kernel's own arithmetic
-        or any(type(tensor) is not Tensor or tensor.device.type != "cpu" or tensor.dim() != 4 for tensor in tensors)
-        or (torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors))
-        or torch.is_autocast_enabled("cpu")
-        or torch._C._len_torch_function_stack()  # an outer mode has to see the call
-        or query.shape[:2] != key.shape[:2]
-        or key.shape[:2] != value.shape[:2]
-        or dropout
-    ):
-        return False
-    try:
-        choice = torch._fused_sdp_choice(query, key, value, mask, dropout, is_causal, scale=scale)
-    except (AttributeError, RuntimeError, TypeError, ValueError):
-        return False
-    return choice == SDPBackend.FLASH_ATTENTION.value
-
-
-def _refuse_unreadable(name: str, query: Tensor, mask: Tensor | None) -> None:
-    if query.is_nested:
-        raise NotImplementedError(f"{name!r} attends over nested tensors, which cannot be recorded: use padding")
-    if mask is not None and type(mask) not in (Tensor, nn.Parameter):
-        raise NotImplementedError(
-            f"{name!r} has a mask of type {type(mask).__name__}, which cannot be recorded: use a boolean tensor"
-        )
-
-
 def _own(tensor: Tensor) -> Tensor:
     """A copy: a view would keep a larger buffer alive, and a key/value cache is overwritten later."""
     return tensor.detach().clone(memory_format=torch.contiguous_format)
-
-
-def _as_the_kernel_reads(tensor: Tensor) -> Tensor:
-    """Under autocast the kernel works on rounded inputs, and the weights are those of the rounded ones."""
-    device = tensor.device.type
-    if torch.is_autocast_enabled(device) and tensor.dtype != torch.float64:
-        return tensor.to(torch.get_autocast_dtype(device))
-    return tensor
 
 
 def _checked_rows(like: Tensor) -> Tensor:
@@ -365,61 +264,25 @@ def _checked_rows(like: Tensor) -> Tensor:
     return torch.linspace(0, last_row, min(CHECKED_ROWS, last_row + 1)).long().to(like.device)
 
 
-def _four_dimensional(tensor: Tensor) -> Tensor:
-    """(batch, head, token, d). (token, d) and (batch, token, d) have one head; more dimensions before are a batch."""
-    if tensor.dim() == 2:
-        return tensor[None, None]
-    if tensor.dim() == 3:
-        return tensor.unsqueeze(1)
-    return tensor.flatten(0, -4)
-
-
-def _four_dimensional_mask(mask: Tensor, query: Tensor) -> Tensor:
-    mask = mask[(None,) * (query.dim() - mask.dim())]
-    if query.dim() > 4:
-        mask = mask.expand(*query.shape[:-3], *mask.shape[-3:])
-    return _four_dimensional(mask)
-
-
-def _batch_and_heads(found: WrittenOutCall, module: nn.Module) -> torch.Size:
-    """How the leading dimensions of what a module wrote out divide into (batch, head).
-
-    Of two, the first is the batch; further ones are parts of the heads. A single one is the batch, with the heads
-    counted into it if the module says how many it has.
-    """
-    lead = max(found.weights.softmax.shape[:-2], found.output.shape[:-2], key=len)
-    if len(lead) >= 2:
-        return torch.Size((lead[0], math.prod(lead[1:])))
-    total = math.prod(lead)
-    heads = stated_heads(module) or 1
-    heads = heads if heads > 0 and total % heads == 0 else 1
-    return torch.Size((total // heads, heads))
-
-
-def _four_dimensional_of(tensor: Tensor, lead: torch.Size, batch_and_heads: torch.Size) -> Tensor:
-    """A tensor whose leading dimensions broadcast to `lead`, as (batch, head, ...)."""
-    tensor = tensor[(None,) * (len(lead) + 2 - tensor.dim())]
-    return tensor.expand(*lead, *tensor.shape[-2:]).reshape(*batch_and_heads, *tensor.shape[-2:])
-
-
-def _mask_of(scores: Scores, batch_and_heads: torch.Size) -> Tensor | None:
+def _mask_of(scores: Scores, own_form: Callable[[Tensor], Tensor]) -> Tensor | None:
     """Biases and mask of written-out scores in one: boolean, or numbers that are added."""
-    lead = scores.shape[:-2]
 
-    def broadcast(tensor: Tensor) -> Tensor:
-        tensor = tensor.detach()[(None,) * (len(lead) + 2 - tensor.dim())]
-        if all(size == 1 for size in tensor.shape[:-2]):
-            return tensor.reshape(1, 1, *tensor.shape[-2:])
-        return tensor if len(lead) == 2 else _four_dimensional_of(tensor, lead, batch_and_heads)
+    def small(tensor: Tensor) -> Tensor:
+        is_shared = all(size == 1 for size in tensor.shape[:-2])
+        return tensor.detach().reshape(1, 1, *tensor.shape[-2:]) if is_shared else own_form(tensor)
+
+    def two_dimensional(tensor: Tensor) -> Tensor:
+        return tensor if tensor.dim() >= 2 else tensor[(None,) * (2 - tensor.dim())]
 
     mask = None
     for bias, factor in scores.biases:
-        bias = broadcast(bias)
-        precision = torch.promote_types(bias.dtype, torch.float32)
+        bias = small(two_dimensional(bias))
+        bias = bias if bias.is_floating_point() else bias.float()
         forbidden = forbids(bias) if factor > 0 else torch.zeros_like(bias, dtype=torch.bool)
+        precision = torch.promote_types(bias.dtype, torch.float32)
         bias = (bias.to(precision) * factor).masked_fill(forbidden, -torch.inf)
         mask = bias if mask is None else mask + bias
-    for forbidden in map(broadcast, scores.forbidden):
+    for forbidden in (small(two_dimensional(each)) for each in scores.forbidden):
         if mask is None or mask.dtype == torch.bool:
             mask = ~forbidden if mask is None else mask & ~forbidden
         else:
@@ -427,43 +290,23 @@ def _mask_of(scores: Scores, batch_and_heads: torch.Size) -> Tensor | None:
     return mask
 
 
-def _is_understood(call: ScoredAttention, weights: Tensor) -> bool:
-    """Whether what was read explains the model's own weights, in the checked rows of every head.
+def _explains(call: ScoredAttention, weights: Tensor) -> bool:
+    """Whether what was read explains the model's own weights, (batch, head, query, key), to the last of them.
 
     A score s that is rounded by a share e of it changes its weight by a factor of exp(e s).
     """
-    found = call.weights(rows=call.checked_rows)
-    model_weights = weights[:, :, call.checked_rows].float()
-    if found.shape != model_weights.shape:
+    if (call.batch_size, call.num_heads, call.num_queries, call.num_keys) != weights.shape:
         return False
-    scores = call.scores(slice(None), call.checked_rows)
-    largest = scores.abs().masked_fill(found == 0, 0.0).amax(dim=-1, keepdim=True)
     rounding = ROUNDINGS * max(torch.finfo(dtype).eps for dtype in (call.query.dtype, weights.dtype))
-    tolerance = rounding + torch.expm1(rounding * largest) * torch.maximum(found, model_weights)
-    # A query that may attend to nothing has whatever weights the model's softmax made of it.
-    is_blank = (found == 0).all(dim=-1, keepdim=True)
-    return bool((((found - model_weights).abs() <= tolerance) | is_blank).all())
-
-
-def stated_heads(module: nn.Module) -> int | None:
-    """How many heads a module says it has."""
-    return next((number for each in NUMBER_OF_HEADS if isinstance(number := getattr(module, each, None), int)), None)
-
-
-def _kind(name: str, module: nn.Module, num_queries: int, num_keys: int, mask: Tensor | None, is_causal: bool) -> Kind:
-    """The stack that a call belongs to, by the rules at the top of this file."""
-    name = name.lower()
-    is_causal = is_causal or getattr(module, "is_causal", None) is True
-    other_length = num_queries not in (1, num_keys) and not is_causal
-    if any(word in name for word in CROSS_ATTENTION_NAMES) or (other_length and "self" not in name):
-        return "cross"
-    for part in reversed(name.split(".")):
-        if "decoder" in part:
-            return "decoder"
-        if "encoder" in part:
-            return "encoder"
-    return "decoder" if is_causal or (mask is not None and _hides_the_future(mask)) else "self"
-
-
-def _hides_the_future(mask: Tensor) -> bool:
-    return mask.size(-2) > 1 and not (~forbids(mask)).triu(1).any()
+    for head in range(call.num_heads):
+        found, model_weights = call.weights(head), weights[:, head].float()
+        scores = call.scores(slice(head, head + 1), torch.arange(call.num_queries, device=weights.device))[:, 0]
+        largest = scores.abs().masked_fill(found == 0, 0.0).amax(dim=-1, keepdim=True)
+        tolerance = rounding + torch.expm1(rounding * largest) * torch.maximum(found, model_weights)
+        # A query that may attend to nothing has whatever weights the model's softmax made of it.
+        is_blank = (found == 0).all(dim=-1, keepdim=True)
+        if not bool((((found - model_weights).abs() <= tolerance) | is_blank).all()):
+            return False
+    # Rounding may excuse much where scores are large; what the model computed with its weights does not lie.
+    certificate = call.certificate()
+    return certificate is None or certificate <= max(rounding, 1e-4)

@@ -31,8 +31,10 @@ def summary(inspection: Inspection) -> list[tuple[str, str]]:
         *(("note", note) for note in inspection.notes),
         (
             "exactness",
-            "on the checked rows of all heads, weights times values differ from what the model computed by at most "
-            f"{inspection.certificate:.1e} of the largest value",
+            "not checked, because dropout changed the output"
+            if inspection.certificate is None
+            else "on the checked rows of all heads, weights times values differ from what the model computed by at "
+            f"most {inspection.certificate:.1e} of the largest value",
         ),
         ("row sums", f"differ from 1 by at most {inspection.row_sum_error:.1e}"),
     ]

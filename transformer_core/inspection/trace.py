@@ -24,7 +24,9 @@ def forbids(mask: Tensor) -> Tensor:
     Models write the latter for minus infinity. After the softmax it makes a difference only where a query may attend
     to nothing: equal weights for all keys, which mean nothing.
     """
-    return ~mask if mask.dtype == torch.bool else mask <= torch.finfo(mask.dtype).min / 2
+    if mask.dtype == torch.bool:
+        return ~mask
+    return mask <= torch.finfo(mask.dtype).min / 2
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,7 +39,7 @@ class AttentionCall(ABC):
     name: str
     """Path of the module that made the call, as in `model.named_modules()`; "" is the model itself."""
     kind: Kind
-    """Which stack the call belongs to; see `transformer_core.inspection.recording`."""
+    """Which stack the call belongs to; see `transformer_core.inspection.kinds`."""
     route: Route
     value: Float[Tensor, "#batch value_head key d_v"]
     """With fewer heads than there are, every value head serves as many neighbouring heads (arXiv 2305.13245)."""
@@ -126,12 +128,13 @@ class AttentionCall(ABC):
     def certificate(self) -> float | None:
         """How well the weights explain what the model computed: the largest |A V - its output| relative to max |V|.
 
-        Measured on `checked_rows` of every head. About 1e-7 to 1e-6 in float32 and 2e-3 in bfloat16 when everything
+        Measured on `checked_rows` of every head. For `StoredAttention`, whose weights are the model's own, it only
+        shows that these met the values. About 1e-7 to 1e-6 in float32 and 2e-3 in bfloat16 when everything
         was understood; a scale wrong by 5 % shows as 3e-3 to 3e-2. None after dropout, which is random, and where an
         intervention changed every head.
         """
         unchanged = [head for head in range(self.num_heads) if head not in self.changed_heads]
-        if self.dropout or not unchanged:
+        if self.dropout or not unchanged or not self.checked_output.numel():
             return None
         weights = self.weights(rows=self.checked_rows)
         value = self.value.float().repeat_interleave(self.num_heads // self.value.size(1), dim=1)
@@ -316,8 +319,11 @@ class StoredAttention(AttentionCall):
         self, heads: slice, rows: Int[Tensor, " query"], temperature: float
     ) -> Float[Tensor, "batch head query key"]:
         weights = self.stored_weights[:, heads][:, :, rows]
+        if temperature == 1:
+            return weights
         # The logarithm of a weight is its score, up to a number that is the same for the whole row.
-        return weights if temperature == 1 else torch.softmax(weights.float().log() / temperature, dim=-1)
+        tempered = torch.softmax(weights.float().log() / temperature, dim=-1)
+        return tempered.masked_fill((weights == 0).all(dim=-1, keepdim=True), 0.0)
 
     def tile(self, head: int, rows: slice, columns: slice) -> Float[Tensor, "batch query key"]:
         """A part of one head's weights, as in `weights`.
@@ -340,8 +346,12 @@ class Trace:
     other_mixers: tuple[str, ...] = ()
     """Modules that mix tokens without softmax attention, such as state-space layers."""
     pieces: tuple[str, ...] = ()
-    """Attention modules whose calls are pieces of what they compute: blocks, landmarks, streams. Their rows and columns
+    """Modules whose recorded calls are pieces of what they compute: blocks, landmarks, streams. Their rows and columns
     need not be the tokens of the text."""
+    unreadable: dict[str, str] = dataclasses.field(default_factory=dict)
+    """Modules whose attention could not be read, and why."""
+    guessed: dict[str, None] = dataclasses.field(default_factory=dict)
+    """Modules that count heads and texts in one dimension, or in an order that their shapes do not tell."""
     was_compiled: bool = False
     """Whether parts of the model are compiled. They ran uncompiled inside `record`."""
 
@@ -383,9 +393,16 @@ class Trace:
             )
         if self.pieces:
             gaps.append(
-                f"{_count(len(self.pieces), 'attention module attends', 'attention modules attend')} in pieces, such "
-                "as blocks or landmarks. What is recorded are pieces, not whole maps of the text: "
-                f"{listing(self.pieces)}."
+                f"{_count(len(self.pieces), 'module attends', 'modules attend')} in pieces, such as blocks or "
+                f"landmarks, or in more than is recorded: {listing(self.pieces)}. What is recorded of "
+                f"{'it' if len(self.pieces) == 1 else 'them'} need not be whole maps of the text."
+            )
+        for name, reason in self.unreadable.items():
+            gaps.append(f"The attention of {name!r} could not be read ({reason}).")
+        if guessed := [name for name in self.guessed if name not in self.pieces]:
+            gaps.append(
+                f"{_count(len(guessed), 'module counts', 'modules count')} texts and heads in a way that is not clear "
+                f"from the shapes; which is which is a guess: {listing(guessed)}."
             )
         if self.was_compiled:
             gaps.append("The model is compiled (torch.compile); it was recorded uncompiled.")

@@ -1,6 +1,7 @@
 """Running compiled models uncompiled for a while: inside a compiled graph no function call can be seen."""
 
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -23,17 +24,17 @@ def is_compiled(model: nn.Module) -> bool:
     """Whether `torch.compile` was applied to the model or to modules in it."""
     # OptimizedModule is told by its name, because importing it would load the whole compiler.
     return any(
-        type(module).__name__ == "OptimizedModule" or module._compiled_call_impl is not None
+        type(module).__name__ == "OptimizedModule" or getattr(module, "_compiled_call_impl", None) is not None
         for module in model.modules()
     )
 
 
 @contextmanager
-def uncompiled(needed: bool) -> Iterator[None]:
-    """If `needed`, everything that is compiled runs uncompiled inside the block, in all threads."""
+def uncompiled() -> Iterator[None]:
+    """Everything that is compiled, functions inside of models too, runs uncompiled inside the block, in all threads."""
     global _blocks
-    if not needed:
-        yield
+    if "torch._dynamo" not in sys.modules:
+        yield  # nothing can be compiled yet
         return
     with _lock:
         if _blocks == 0:

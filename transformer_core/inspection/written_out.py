@@ -7,7 +7,7 @@ behind the weights that finally meet the values. Where a step is not known, only
 
 import dataclasses
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -37,6 +37,8 @@ class Scores:
     """Boolean, true where attention is not allowed."""
     sinks: Tensor | None = None
     """(..., query, 1): one more column of the scores."""
+    merged: tuple[int, int] | None = None
+    """If they have one leading dimension: the two that the model had made one of."""
 
     @property
     def is_plain(self) -> bool:
@@ -50,10 +52,19 @@ class Scores:
 
 
 class Softmax:
-    """A softmax over scores, and whether its weights have met values since."""
+    """A softmax over what came of a product of two tensors, and what has become of its weights since."""
 
-    def __init__(self) -> None:
+    def __init__(self, merged: tuple[int, int] | None) -> None:
+        self.merged = merged
+        """See `Scores.merged`."""
         self.has_met_values = False
+        self.went_elsewhere = False
+        """Whether they, or parts of them, also went into something that is not understood."""
+
+    @property
+    def is_all_seen(self) -> bool:
+        """Whether the recorded attention call is all that was made of it."""
+        return self.has_met_values and not self.went_elsewhere
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,6 +78,8 @@ class Weights:
     """What it read, if that is understood."""
     num_keys: int
     dropout: float = 0.0
+    is_transposed: bool = False
+    """(..., key, query), as of a product with the values first."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,15 +96,24 @@ class WrittenOutCall:
 
 
 NOT_UNDERSTOOD = object()
-"""In place of `Scores`: what came of scores by a step that is not known."""
+"""In place of `Scores`: what came of a product by a step that is not known."""
+
+MAX_BIASES = 8
+"""More terms than attention has: a sum that goes on through a network."""
+
+ENDS = frozenset({"linear", "embedding", "layer_norm", "rms_norm", "group_norm", "batch_norm", "conv1d", "conv2d"})
+"""Functions whose output is no longer scores."""
 
 
 class WrittenOutAttention:
     """Follows scores and weights through the functions that one thread calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, parameters: Iterable[Tensor]) -> None:
+        """`parameters` of the model: a product with one of them is a linear layer."""
+        self._parameters = {_memory(parameter) for parameter in parameters}
         self._scores: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
         self._weights: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
+        self._merged: WeakTensorKeyDictionary = WeakTensorKeyDictionary()
 
     def follow(self, func: Any, args: tuple, kwargs: dict, output: Any) -> WrittenOutCall | Softmax | None:
         """Take note of `output = func(*args, **kwargs)`.
@@ -100,87 +122,130 @@ class WrittenOutAttention:
             an attention call if that was its last step, and a softmax over what came of a product of two tensors.
         """
         name = getattr(func, "__name__", "")
-        if name in _PRODUCTS:
+        if name in _PRODUCTS and not (len(args) > 1 and isinstance(args[1], nn.Parameter)):
             return self._product(name, args, kwargs, output)
         if name in _SOFTMAX:
             return self._softmax(args, kwargs, output)
+        if name in _RESHAPES:
+            self._note_merging(args[0], output)
         if (self._scores or self._weights) and args:
             self._step(name, func, args, kwargs, output)
         return None
 
+    def _note_merging(self, source: Tensor, output: Any) -> None:
+        """Batch and heads become one dimension: later, only this tells in which order."""
+        if source.dim() == 4 and output.dim() == 3 and source.shape[2:] == output.shape[1:]:
+            self._merged[output] = source.size(0), source.size(1)
+
     def _product(self, name: str, args: tuple, kwargs: dict, output: Any) -> WrittenOutCall | None:
         try:
             product = _PRODUCTS[name](args, kwargs, output)
-        except (TypeError, ValueError, IndexError, KeyError, AttributeError):
-            return None  # some other use of the function
+        except (TypeError, ValueError, IndexError, KeyError, AttributeError, RuntimeError):
+            product = None  # some other use of the function
         if product is None:
+            self._spoil(args, output)
             return None
-        if (weights := self._weights.get(product.original_left)) is not None:
-            softmax = product.original_left if weights.softmax is None else weights.softmax
-            if not product.left_is_canonical:
-                return None
-            weights.origin.has_met_values = True
-            weights = dataclasses.replace(weights, softmax=softmax)
-            return WrittenOutCall(weights, product.right, product.output, product.restore)
-        query, key = product.left, product.right.transpose(-2, -1)
-        # The weights of a linear layer are not keys.
-        if product.is_canonical and not isinstance(product.original_right, nn.Parameter):
-            lead = product.output.shape[:-2]
-            scores = Scores(query.expand(*lead, *query.shape[-2:]), key.expand(*lead, *key.shape[-2:]), output.shape)
-            scores = scores.times(product.factor)
-            if product.added is not None:
-                scores = dataclasses.replace(scores, biases=((product.added, product.added_factor),))
-            self._scores[output] = scores
+        if (weights := self._weights.get(product.original_right)) is not None and weights.is_transposed:
+            product = product.transposed()
+        else:
+            weights = self._weights.get(product.original_left)
+        if weights is not None:
+            return self._met_values(weights, product)
+        if _memory(product.original_right) in self._parameters:
+            return None  # a linear layer
+        if not product.is_canonical:
+            self._spoil((), output)
+            return None
+        lead = product.output.shape[:-2]
+        query, key = product.left.detach(), product.right.detach().transpose(-2, -1)
+        scores = Scores(query.expand(*lead, *query.shape[-2:]), key.expand(*lead, *key.shape[-2:]), output.shape)
+        scores = dataclasses.replace(scores.times(product.factor), merged=self._merged.get(product.original_left))
+        if product.added is not None:
+            scores = dataclasses.replace(scores, biases=((product.added.detach(), product.added_factor),))
+        self._scores[output] = scores
         return None
+
+    def _met_values(self, weights: Weights, product: "_Product") -> WrittenOutCall | None:
+        if not product.left_is_canonical or weights.is_transposed != product.is_transposed:
+            weights.origin.went_elsewhere = True
+            return None
+        weights.origin.has_met_values = True
+        given = product.original_left
+        softmax = given if weights.softmax is None else weights.softmax
+        if product.left.size(-1) != weights.num_keys:
+            # What looked like a sink meets a value of its own.
+            weights = dataclasses.replace(weights, scores=None, num_keys=product.left.size(-1))
+        weights = dataclasses.replace(weights, softmax=softmax)
+        return WrittenOutCall(weights, product.right, product.output, product.restore)
 
     def _softmax(self, args: tuple, kwargs: dict, output: Any) -> Softmax | None:
         values = {**dict(zip(("input", "dim"), args, strict=False)), **kwargs}
         scores, dim = values.get("input"), values.get("dim")
-        if not isinstance(scores, Tensor) or dim is None or dim % scores.dim() != scores.dim() - 1 or scores.dim() < 2:
+        known = self._scores.get(scores) if isinstance(scores, Tensor) else None
+        if known is None or dim is None:
             return None
-        known = self._scores.get(scores)
-        if known is None and scores.dim() < 4:
-            return None  # may be any mixture, such as that of experts
-        softmax = Softmax()
-        understood = known if isinstance(known, Scores) else None
-        num_keys = scores.size(-1) - (understood is not None and understood.sinks is not None)
-        self._weights[output] = Weights(softmax, None, understood, num_keys)
-        return None if known is None else softmax
+        softmax = Softmax(known.merged if isinstance(known, Scores) else None)
+        if dim % scores.dim() == scores.dim() - 1:
+            understood = known if isinstance(known, Scores) else None
+            num_keys = scores.size(-1) - (understood is not None and understood.sinks is not None)
+            self._weights[output] = Weights(softmax, None, understood, num_keys)
+        return softmax
 
     def _step(self, name: str, func: Any, args: tuple, kwargs: dict, output: Any) -> None:
         """Any other function: it may take scores or weights one step further, or spoil them."""
         source = args[0]
         if name == "where" and func is torch.where and len(args) == 3:
             source = next((each for each in args[1:] if self._is_known(each)), None)
-        elif name == "cat":
+        elif name in ("cat", "concat", "stack"):
             parts = source if isinstance(source, list | tuple) else ()
             source = next((each for each in parts if self._is_known(each)), None)
         elif not self._is_known(source):
             source = next((each for each in args[1:2] if self._is_known(each)), None)
         if not self._is_known(source):
             return
-        scores = self._scores.get(source)
-        rules = _WEIGHT_STEPS if scores is None else _SCORE_STEPS
-        after, known = None, self._weights.get(source) if scores is None else scores
-        base_name = name.removesuffix("_") if not name.startswith("__") else name
-        if isinstance(output, Tensor) and known is not NOT_UNDERSTOOD and base_name in rules:
+        output = source if name == "__setitem__" else output
+        if not isinstance(output, Tensor):
+            return  # such as a shape, or the maximum of each row
+        known = self._scores.get(source)
+        is_scores = known is not None
+        rules, known = (_SCORE_STEPS, known) if is_scores else (_WEIGHT_STEPS, self._weights.get(source))
+        after = None
+        if known is not NOT_UNDERSTOOD:
+            base_name = name if name.startswith("__") else name.removesuffix("_")
             try:
-                after = rules[base_name](known, source, args, kwargs, output)
+                after = rules[base_name](known, source, args, kwargs, output) if base_name in rules else None
             except (TypeError, ValueError, IndexError, KeyError, RuntimeError):
                 after = None  # an unusual way to call it
-        # Written in place, what was known is no longer true.
-        in_place = name == "__setitem__" or (name.endswith("_") and not name.endswith("__"))
-        if in_place and args[0] is source:
-            self._weights.pop(source, None)
-            if scores is not None:
-                self._scores[source] = NOT_UNDERSTOOD
-        if scores is not None and isinstance(output, Tensor) and output.numel() >= source.numel():
-            self._scores[output] = after or NOT_UNDERSTOOD
-        elif isinstance(after, Weights) and output is not source:
+        in_place = (
+            name.endswith("_") or "out" in kwargs or kwargs.get("inplace") or (name == "dropout" and any(args[3:4]))
+        )
+        is_written_over = output is source and bool(in_place)
+        if is_scores:
+            if is_written_over or (name not in ENDS and output.numel() >= source.numel()):
+                self._scores[output] = after or NOT_UNDERSTOOD
+        elif is_written_over and (after is None or after.dropout):
+            self._weights.pop(source, None)  # what the softmax returned is gone
+        elif after is not None and output is not source:
             self._weights[output] = after if after.softmax is not None else dataclasses.replace(after, softmax=source)
+
+    def _spoil(self, args: tuple, output: Any) -> None:
+        """Note that a product was made that is not understood."""
+        for each in args:
+            if isinstance(each, Tensor) and (weights := self._weights.get(each)) is not None:
+                weights.origin.went_elsewhere = True
+        if isinstance(output, Tensor) and output.dim() >= 3:
+            self._scores[output] = NOT_UNDERSTOOD
 
     def _is_known(self, tensor: Any) -> bool:
         return isinstance(tensor, Tensor) and (tensor in self._scores or tensor in self._weights)
+
+
+def _memory(tensor: Tensor) -> int:
+    """Which memory a tensor lies in: the same for all of its views."""
+    try:
+        return tensor.untyped_storage().data_ptr()
+    except (NotImplementedError, RuntimeError):  # it has none
+        return id(tensor)
 
 
 # Products of two tensors -------------------------------------------------------------------------------------
@@ -206,11 +271,32 @@ class _Product:
     factor: float = 1.0
     added: Tensor | None = None
     added_factor: float = 1.0
+    is_transposed: bool = False
+
+    def transposed(self) -> "_Product":
+        """The same product, read as right^T @ left^T."""
+        return dataclasses.replace(
+            self,
+            left=self.right.transpose(-2, -1),
+            right=self.left.transpose(-2, -1),
+            output=self.output.transpose(-2, -1),
+            original_left=self.original_right.transpose(-2, -1),
+            original_right=self.original_left,
+            restore=lambda changed: self.restore(changed.transpose(-2, -1)),
+            is_transposed=True,
+        )
 
 
 def _matmul(args: tuple, kwargs: dict, output: Tensor) -> _Product | None:
     left, right = _arguments(args, kwargs, ("input", "other"), ("self", "mat2"), ("input", "mat2"))
     return _Product(left, right, output, left, right) if min(left.dim(), right.dim()) >= 2 else None
+
+
+def _linear(args: tuple, kwargs: dict, output: Tensor) -> _Product | None:
+    """A linear layer whose weight is no parameter, but keys."""
+    if len(args) != 2 or kwargs or args[0].dim() < 2:
+        return None
+    return _Product(args[0], args[1].transpose(-2, -1), output, *args)
 
 
 def _baddbmm(args: tuple, kwargs: dict, output: Tensor) -> _Product:
@@ -247,18 +333,29 @@ def _einsum(args: tuple, kwargs: dict, output: Tensor) -> _Product | None:
         return None
     shared = set(left_labels) & set(right_labels)
     inner = shared - set(out)
-    rows, columns = set(left_labels) - shared, set(right_labels) - shared
-    if not (len(inner) == len(rows) == len(columns) == 1) or set(out) != (shared | rows | columns) - inner:
+    # Labels that the other operand lacks: of several, as with query heads that share keys, the last one is the row.
+    left_only = [label for label in left_labels if label not in shared]
+    right_only = [label for label in right_labels if label not in shared]
+    if (
+        min(len(inner), len(left_only), len(right_only)) != 1
+        or len(inner) > 1
+        or len(out) != len({*left_labels, *right_labels} - inner)
+    ):
         return None
-    lead = "".join(label for label in left_labels if label in shared - inner)
-    (i,), (r,), (c,) = inner, rows, columns
-    if out.index(c) < out.index(r):  # the second operand has the rows
+    if len(right_only) > 1 or out.index(right_only[-1]) < out.index(left_only[-1]):  # the second operand has the rows
+        if len(left_only) > 1:
+            return None
         return _einsum((f"{right_labels},{left_labels}->{out}", second, first), {}, output)
+    (i,), r, c = inner, left_only[-1], right_only[0]
+    lead = "".join(label for label in left_labels if label not in (i, r))
+    right = torch.einsum(f"{right_labels}->{''.join(label for label in lead if label in shared)}{i}{c}", second)
+    for position, label in enumerate(lead):
+        right = right if label in shared else right.unsqueeze(position)
     order = [out.index(label) for label in (*lead, r, c)]
     back = [order.index(dimension) for dimension in range(len(order))]
     return _Product(
         left=torch.einsum(f"{left_labels}->{lead}{r}{i}", first),
-        right=torch.einsum(f"{right_labels}->{lead}{i}{c}", second),
+        right=right,
         output=output.permute(order),
         original_left=first,
         original_right=second,
@@ -280,9 +377,13 @@ _PRODUCTS: dict[str, Callable] = {
     "matmul": _matmul,
     "__matmul__": _matmul,
     "bmm": _matmul,
+    "mm": _matmul,
     "baddbmm": _baddbmm,
     "einsum": _einsum,
+    "linear": _linear,
 }
+
+_RESHAPES = frozenset({"view", "reshape", "unsqueeze", "squeeze", "flatten", "unflatten", "view_as"})
 
 _SOFTMAX = frozenset({"softmax", "special_softmax"})
 
@@ -308,22 +409,24 @@ def _divided(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: 
     divisor = _other(source, args, kwargs)
     if (number := _number(divisor)) is not None:
         return scores.times(1.0 / number)
-    return _row_factor(scores, 1.0 / divisor, output)
+    return _row_factor(scores, 1.0 / divisor.detach(), output)
 
 
 def _row_factor(scores: Scores, factor: Tensor, output: Tensor) -> Scores | None:
     """A factor for each head or each row, as of a learned temperature, goes into the queries."""
     if not scores.is_plain or factor.size(-1) != 1 or output.shape != scores.shape:
         return None
-    return dataclasses.replace(scores, query=scores.query * factor)
+    return dataclasses.replace(scores, query=scores.query * factor.detach())
 
 
 def _plus(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: Tensor, sign: float = 1.0) -> Scores:
     added = _other(source, args, kwargs)
     if _number(added) is not None or added.size(-1) == 1 < output.size(-1):
         return scores  # the softmax does not see what is added to all keys of a query
+    if len(scores.biases) == MAX_BIASES:
+        return None
     scores = _expanded(scores, output.shape)
-    return dataclasses.replace(scores, biases=(*scores.biases, (added, sign * kwargs.get("alpha", 1))))
+    return dataclasses.replace(scores, biases=(*scores.biases, (added.detach(), sign * kwargs.get("alpha", 1))))
 
 
 def _minus(scores: Scores, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Scores | None:
@@ -400,7 +503,7 @@ def _with_sinks(scores: Scores, source: Tensor, args: tuple, kwargs: dict, outpu
         or scores.sinks is not None
     ):
         return None
-    return dataclasses.replace(scores, sinks=parts[1], shape=output.shape)
+    return dataclasses.replace(scores, sinks=parts[1].detach(), shape=output.shape)
 
 
 def _expanded(scores: Scores, shape: torch.Size) -> Scores:
@@ -435,7 +538,7 @@ _SCORE_STEPS: dict[str, Callable] = {
     "masked_fill": _masked_fill,
     "where": _where,
     **dict.fromkeys(("max", "maximum", "clamp", "clamp_min"), _maximum),
-    **dict.fromkeys(("view", "reshape", "unsqueeze", "squeeze", "flatten", "unflatten", "view_as"), _reshaped),
+    **dict.fromkeys(_RESHAPES, _reshaped),
     "cat": _with_sinks,
     **dict.fromkeys(("to", "float", "half", "bfloat16", "double", "type", "type_as"), _same),
     **dict.fromkeys(("contiguous", "clone", "detach"), _same),
@@ -453,8 +556,20 @@ def _dropped(weights: Weights, source: Tensor, args: tuple, kwargs: dict, output
 
 
 def _without_sinks(weights: Weights, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Weights | None:
-    same_rows = output.shape[:-1] == source.shape[:-1]
-    return weights if same_rows and output.size(-1) == weights.num_keys else None
+    """A slice that leaves out the last column, if that is a sink."""
+    index = args[1] if isinstance(args[1], tuple) else (args[1],)
+    is_start = all(each is Ellipsis or (isinstance(each, slice) and each.start in (None, 0)) for each in index)
+    is_whole = output.shape == source.shape
+    is_cut = output.shape[:-1] == source.shape[:-1] and output.size(-1) == weights.num_keys
+    return weights if is_start and (is_whole or is_cut) else None
+
+
+def _swapped(weights: Weights, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Weights | None:
+    """Rows and columns change places: for a product with the values first."""
+    strides = source.stride()
+    swapped = (*strides[:-2], strides[-1], strides[-2])
+    is_swap = output.stride() == swapped and output.shape == source.transpose(-2, -1).shape
+    return dataclasses.replace(weights, is_transposed=not weights.is_transposed) if is_swap else None
 
 
 def _zeroed(weights: Weights, source: Tensor, args: tuple, kwargs: dict, output: Tensor) -> Weights | None:
@@ -466,8 +581,9 @@ def _zeroed(weights: Weights, source: Tensor, args: tuple, kwargs: dict, output:
 _WEIGHT_STEPS: dict[str, Callable] = {
     "dropout": _dropped,
     "__getitem__": _without_sinks,
+    **dict.fromkeys(("transpose", "permute", "swapaxes", "t", "__get__"), _swapped),
     "masked_fill": _zeroed,
-    **dict.fromkeys(("view", "reshape", "unsqueeze", "squeeze", "flatten", "unflatten", "view_as"), _reshaped),
+    **dict.fromkeys(_RESHAPES, _reshaped),
     **dict.fromkeys(("to", "float", "half", "bfloat16", "double", "type", "type_as"), _same),
-    **dict.fromkeys(("contiguous", "clone", "detach", "nan_to_num"), _same),
+    **dict.fromkeys(("contiguous", "clone", "detach", "cpu", "cuda", "nan_to_num"), _same),
 }

@@ -585,6 +585,7 @@ VISION_MODELS = [
         VIT_DET,
         **EAGER_ONLY,
         keeps_maps=True,
+        gap="which is which is a guess: encoder.layer.0.attention",
         remark="decomposed relative positions",
     ),
     _vision(
@@ -943,7 +944,7 @@ OWN_LAYOUTS = [
         LONG,
         **EAGER_ONLY,
         oracles={"eager": ()},
-        gap="2 attention modules attend in pieces.*encoder.layer.0.attention.self",
+        gap="2 modules attend in pieces.*encoder.layer.0.attention.self",
     ),
     _encoder(
         "BigBird, full",
@@ -962,7 +963,7 @@ OWN_LAYOUTS = [
         **EAGER_ONLY,
         **UNSCALED,
         oracles={"eager": (oracles.attentions_of_the_decoder,)},
-        gap="2 attention modules attend in pieces.*encoder.block.0.layer.0.LocalSelfAttention",
+        gap="2 modules attend in pieces.*encoder.block.0.layer.0.LocalSelfAttention",
         remark="the encoder's local attention is in blocks",
     ),
     _text_to_text(
@@ -982,7 +983,7 @@ OWN_LAYOUTS = [
         BART | {"num_global_tokens": 2, "block_size": 4},
         **EAGER_ONLY,
         oracles={"eager": (oracles.attentions_of_the_decoder,)},
-        gap="2 attention modules attend in pieces.*encoder.layers.0.self_attn",
+        gap="2 modules attend in pieces.*encoder.layers.0.self_attn",
         remark="the encoder's attention is in blocks",
     ),
     _encoder(
@@ -1015,7 +1016,7 @@ OWN_LAYOUTS = [
         {"input_ids": LONG["input_ids"]},
         **EAGER_ONLY,
         oracles={"eager": ()},
-        gap="2 attention modules attend in pieces.*encoder.layer.0.attention.self",
+        gap="2 modules attend in pieces.*encoder.layer.0.attention.self",
     ),
     _encoder("YOSO", "yoso", (), TEXT | {"use_expectation": True}, **EAGER_ONLY, refused="attention.self"),
     _text_to_text(
@@ -1037,7 +1038,7 @@ OWN_LAYOUTS = [
         },
         **EAGER_ONLY,
         oracles={"eager": (oracles.softmax_over_the_source,)},
-        gap="2 attention modules attend in pieces.*decoder.layers.0.self_attn",
+        gap="2 modules attend in pieces.*decoder.layers.0.self_attn",
         remark="the decoder's own attention has several streams",
     ),
 ]

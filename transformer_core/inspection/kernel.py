@@ -4,10 +4,12 @@ import dataclasses
 import types
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.attention import SDPBackend
 from torch.nn.attention.bias import CausalBias
+
+KERNEL = torch._C._nn.scaled_dot_product_attention
+"""`torch.nn.functional.scaled_dot_product_attention` itself, whatever stands there now."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,9 +77,7 @@ def call_kernel(
         except (AttributeError, RuntimeError, TypeError, ValueError):
             output = None
     if output is None:
-        output = F.scaled_dot_product_attention(
-            query, key, value, attn_mask=attn_mask, enable_gqa=enable_gqa, **settings
-        )
+        output = KERNEL(query, key, value, attn_mask=attn_mask, enable_gqa=enable_gqa, **settings)
     scale = query.size(-1) ** -0.5 if scale is None else float(scale)
     return KernelCall(query, key, value, attn_mask, float(dropout_p), is_causal, scale, output, logsumexp)
 

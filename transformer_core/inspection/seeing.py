@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from transformer_core.inspection.kernel import KernelCall, as_the_kernel_reads, call_kernel, is_packed
+from transformer_core.inspection.kernel import KERNEL, KernelCall, as_the_kernel_reads, call_kernel, is_packed
 from transformer_core.inspection.kinds import kind_of
 from transformer_core.inspection.layout import Layout
 from transformer_core.inspection.trace import AttentionCall, ScoredAttention, StoredAttention, forbids
@@ -39,6 +39,7 @@ class AttentionMode(TorchFunctionMode):
         self._masks: list[Tensor] = []
         self._written_out = WrittenOutAttention(model.parameters())
         self._softmaxes: list[tuple[str, Softmax]] = []
+        self._multi_head_attention_forward = _seeing_through(F.multi_head_attention_forward)
         self._in_multi_head_attention_forward = 0
         self.module: nn.Module | None = None
         """The module that is attending, while `attended` is told."""
@@ -71,10 +72,10 @@ class AttentionMode(TorchFunctionMode):
             self._in_multi_head_attention_forward += 1
             try:
                 with self:
-                    return _multi_head_attention_forward(*args, **kwargs)
+                    return self._multi_head_attention_forward(*args, **kwargs)
             finally:
                 self._in_multi_head_attention_forward -= 1
-        if func is F.scaled_dot_product_attention:
+        if func is KERNEL:
             return self._kernel(sys._getframe(1), *args, **kwargs)
         output = func(*args, **kwargs)
         with torch._C.DisableTorchFunction():  # what is computed here is nobody's attention
@@ -107,7 +108,7 @@ class AttentionMode(TorchFunctionMode):
     def _kernel(self, frame: types.FrameType, *args: Any, **kwargs: Any) -> Tensor:
         name, module, caller = self._caller(frame)
         if module is None:
-            return F.scaled_dot_product_attention(*args, **kwargs)
+            return KERNEL(*args, **kwargs)
         seen = call_kernel(name, *args, **kwargs)
         output = seen.output
         with torch.no_grad(), torch._C.DisableTorchFunction():
@@ -249,9 +250,6 @@ def _seeing_through(function: Any) -> Any:
     copy = types.FunctionType(function.__code__, its_globals, function.__name__, function.__defaults__)
     copy.__kwdefaults__ = function.__kwdefaults__
     return copy
-
-
-_multi_head_attention_forward = _seeing_through(F.multi_head_attention_forward)
 
 
 def _own(tensor: Tensor) -> Tensor:

@@ -352,3 +352,70 @@ def test_a_head_that_does_not_exist(stack, x, head):
 def test_only_modules(x):
     with pytest.raises(TypeError, match=r"torch\.nn\.Module"), intervene(lambda x: x, zero_heads={(0, 0)}):
         pass
+
+
+def test_gradient_checkpointing_is_refused(stack, x):
+    from torch.utils.checkpoint import checkpoint
+
+    class Checkpointed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = stack
+
+        def forward(self, x):
+            return checkpoint(self.inner, x, use_reentrant=False)
+
+    model = Checkpointed()
+    with pytest.raises(NotImplementedError, match="Turn gradient checkpointing off"):  # noqa: SIM117
+        with intervene(model, zero_heads={(0, 0)}):
+            model(x.requires_grad_())
+
+
+def test_a_head_that_does_more_than_weights_times_values_is_not_half_changed(x):
+    """Relative positions of the values, as in Shaw et al. 2018: z = A V + A R."""
+    positions = torch.randn(QUERIES, KEYS, D)
+
+    class WithPositions(nn.Module):
+        def forward(self, x):
+            x = x.unflatten(-1, (HEADS, D)).transpose(1, 2)
+            weights = torch.softmax(x @ x.mT, dim=-1)
+            return weights @ x + torch.einsum("bhij,ijd->bhid", weights, positions)
+
+    model = WithPositions()
+    with pytest.raises(ValueError, match="do more than their weights times their values"):  # noqa: SIM117
+        with intervene(model, zero_heads={(0, 0)}):
+            model(x)
+
+
+def test_heads_in_a_batch_that_cannot_be_told_from_texts_are_not_changed():
+    heads_in_batch = torch.randn(2 * HEADS, QUERIES, D)
+
+    class FromNothing(nn.Module):
+        num_heads = HEADS
+
+        def forward(self):
+            return torch.softmax(heads_in_batch @ heads_in_batch.mT, dim=-1) @ heads_in_batch
+
+    model = FromNothing()
+    with pytest.raises(ValueError, match="one text at a time"), intervene(model, zero_heads={(0, 0)}):
+        model()
+
+
+@torch.no_grad()
+def test_heads_that_are_counted_before_the_texts():
+    """(head * batch): head 1 is off in both texts, and in them alone."""
+
+    class HeadsFirst(nn.Module):
+        n_head = HEADS
+
+        def forward(self, x):
+            x = x.unflatten(-1, (HEADS, D)).permute(2, 0, 1, 3).reshape(2 * HEADS, QUERIES, D)
+            z = torch.bmm(torch.softmax(torch.bmm(x, x.mT), dim=-1), x)
+            return z.view(HEADS, 2, QUERIES, D).permute(1, 2, 0, 3)
+
+    model, x = HeadsFirst(), torch.randn(2, QUERIES, HEADS * D)
+    before = model(x)
+    with intervene(model, zero_heads={(0, 1)}):
+        after = model(x)
+    assert (after[:, :, 1] == 0).all()
+    assert torch.equal(after[:, :, [0, 2, 3]], before[:, :, [0, 2, 3]])

@@ -358,6 +358,11 @@ def test_transformer_decoder_of_pytorch_is_told_by_its_mask():
         ("encoder_attn", 4, 4, {}, "cross"),
         ("EncDecAttention", 4, 4, {}, "cross"),
         ("encoder_block", 4, 4, {}, "encoder"),
+        ("cross", 4, 4, {}, "cross"),
+        ("cross_encoder", 4, 4, {}, "encoder"),
+        ("crossover", 4, 4, {}, "self"),
+        ("acrossformer", 4, 4, {}, "self"),
+        ("multihead_attn", 4, 4, {}, "self"),
         ("decoder_block", 4, 4, {}, "decoder"),
     ],
 )
@@ -656,3 +661,86 @@ def test_weights_that_do_not_meet_values_as_a_whole_are_named():
         model(torch.randn(1, 2, 4, 8))
     assert [call.name for call in trace] == ["whole"]
     assert trace.pieces == ("split",)
+
+
+def test_a_compiled_function_inside_of_a_model_runs_uncompiled():
+    """Nothing on the model tells that there is one."""
+    attend = torch.compile(lambda x: torch.softmax(x @ x.mT / 2, dim=-1) @ x, backend="eager")
+
+    class Model(nn.Module):
+        def forward(self, x):
+            return attend(x)
+
+    model, x = Model(), torch.randn(2, 3, 5, 4)
+    with record(model) as trace:
+        recorded = model(x)
+    assert torch.equal(recorded, model(x))
+    expected = torch.softmax(x.double() @ x.double().mT / 2, dim=-1).float()
+    torch.testing.assert_close(trace[0].weights(), expected)
+
+
+def test_the_kernel_behind_a_function_that_somebody_put_in_its_place(monkeypatch):
+    """As profilers and other recorders do; also inside nn.MultiheadAttention."""
+    kernel, seen = F.scaled_dot_product_attention, []
+
+    def patched(*args, **kwargs):
+        seen.append(args)
+        return 2 * kernel(*args, **kwargs)
+
+    torch.manual_seed(0)
+    model, x = nn.MultiheadAttention(8, 2, batch_first=True), torch.randn(1, 3, 8)
+    monkeypatch.setattr(F, "scaled_dot_product_attention", patched)
+    expected = model(x, x, x, need_weights=False)[0]
+    with record(model) as trace:
+        recorded = model(x, x, x, need_weights=False)[0]
+    assert torch.equal(recorded, expected)
+    assert (len(seen), len(trace)) == (2, 1)
+    assert trace.certificate() < 1e-6
+
+
+@pytest.mark.parametrize("is_written_out", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "heads", "expected"),
+    [
+        ((2, 3), 3, (2, 3)),
+        ((6,), None, (6, 1)),
+        ((2, 4, 3), 12, (2, 12)),
+        ((2, 4, 3), 3, (8, 3)),
+        ((2, 4, 3), None, (8, 3)),
+    ],
+)
+def test_both_ways_to_attend_divide_texts_and_heads_alike(is_written_out, shape, heads, expected):
+    class Model(nn.Module):
+        num_heads = heads
+
+        def forward(self, x):
+            if is_written_out:
+                return torch.softmax(x @ x.mT / 2, dim=-1) @ x
+            return F.scaled_dot_product_attention(x, x, x)
+
+    model, x = Model(), torch.randn(*shape, 5, 4)
+    with record(model) as trace:
+        model(x)
+    assert (trace[0].batch_size, trace[0].num_heads) == expected
+    by_hand = torch.softmax(x.double() @ x.double().mT / 2, dim=-1).float()
+    torch.testing.assert_close(trace[0].weights(), by_hand.reshape(*expected, 5, 5))
+
+
+def test_an_attention_module_below_another_one_that_attends_is_not_hidden_by_it():
+    class Root(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.sigmoid_attention = SigmoidAttention()
+
+        def forward(self, x):
+            return F.scaled_dot_product_attention(x, x, x) + self.sigmoid_attention(x)
+
+    class SigmoidAttention(nn.Module):
+        def forward(self, x):
+            return torch.sigmoid(x @ x.mT) @ x
+
+    model = Root()
+    with record(model) as trace:
+        model(torch.randn(1, 2, 3, 4))
+    assert [call.name for call in trace] == [""]
+    assert trace.unseen == ("sigmoid_attention",)

@@ -448,3 +448,240 @@ def test_the_models_own_maps_do_not_outlive_its_forward_pass():
         model(*tensors())
         gc.collect()
         assert [square() for square in squares] == [None, None]
+
+
+WRITTEN_OVER = {
+    "a part of the scores": lambda s: s[:, :, 1].fill_(0.0),
+    "another form of the scores": lambda s: s.view(B * H, N, M).add_(torch.arange(float(M))),
+    "the scores behind PyTorch's back": lambda s: s.data.mul_(2.0),
+}
+
+
+@pytest.mark.parametrize("write", WRITTEN_OVER.values(), ids=WRITTEN_OVER)
+def test_scores_written_over_through_a_view_are_noticed(write):
+    """Also if only one row differs."""
+    query, key, value = tensors()
+
+    def attend(q, k, v):
+        scores = q @ k.mT
+        write(scores)
+        return torch.softmax(scores, dim=-1) @ v
+
+    expected = query.double() @ key.double().mT
+    write(expected)
+    call = one_call(attend, query, key, value)
+    assert isinstance(call, StoredAttention)
+    assert_weights(call, softmax64(expected))
+
+
+@pytest.mark.parametrize("dtype", [torch.long, torch.int32, torch.uint8, torch.bool])
+def test_biases_that_are_whole_numbers(dtype):
+    query, key, value = tensors()
+    bias = (torch.arange(M) % 2).to(dtype)
+    call = one_call(lambda q, k, v: torch.softmax(q @ k.mT + bias, dim=-1) @ v, query, key, value)
+    assert isinstance(call, ScoredAttention)
+    assert_weights(call, softmax64(query.double() @ key.double().mT + bias.double()))
+
+
+def test_masks_as_whole_numbers():
+    query, key, value = tensors()
+    call = one_call(
+        lambda q, k, v: torch.softmax(q @ k.mT + (1 - ALLOWED.long()) * -10000, dim=-1) @ v, query, key, value
+    )
+    assert_weights(call, softmax64((query.double() @ key.double().mT).masked_fill(~ALLOWED, -torch.inf)))
+
+
+def test_values_first():
+    """As in the attention blocks of VQGAN and Stable Diffusion: V A^T."""
+    query, key, value = (each.flatten(0, 1) for each in tensors())
+
+    def attend(q, k, v):
+        weights = torch.softmax(torch.bmm(q, k.permute(0, 2, 1)), dim=2)
+        return torch.bmm(v.permute(0, 2, 1), weights.permute(0, 2, 1))
+
+    call = one_call(attend, query, key, value)
+    assert isinstance(call, ScoredAttention)
+    assert_weights(call, softmax64(query.double() @ key.double().mT)[:, None])
+
+
+def test_query_heads_that_share_one_key_head_by_einsum():
+    """As in PaLM: keys and values without a dimension for heads."""
+    query, key, value = torch.randn(B, H, N, D), torch.randn(B, M, D), torch.randn(B, M, D)
+
+    def attend(q, k, v):
+        weights = torch.einsum("bhid,bjd->bhij", q, k).softmax(dim=-1)
+        return torch.einsum("bhij,bjd->bhid", weights, v)
+
+    call = one_call(attend, query, key, value)
+    assert isinstance(call, ScoredAttention)
+    assert_weights(call, softmax64(query.double() @ key.double()[:, None].mT))
+
+
+@pytest.mark.parametrize("product", [torch.mm, lambda q, k: F.linear(q, k.T), torch.matmul], ids=["mm", "linear", "@"])
+def test_products_of_two_dimensions(product):
+    query, key, value = torch.randn(N, D), torch.randn(M, D), torch.randn(M, D)
+    call = one_call(lambda q, k, v: torch.softmax(product(q, k.T), dim=-1) @ v, query, key, value)
+    assert_weights(call, softmax64(query.double() @ key.double().T)[None, None])
+
+
+def test_one_more_key_is_not_a_sink_if_it_has_a_value():
+    query, key, value = tensors()
+    memory = torch.randn(B, H, N, 1)
+
+    def attend(q, k, v):
+        weights = torch.softmax(torch.cat([q @ k.mT, memory], dim=-1), dim=-1)
+        return weights @ torch.cat([v, v[:, :, :1]], dim=2)
+
+    call = one_call(attend, query, key, value)
+    assert call.sinks is None
+    assert_weights(call, softmax64(torch.cat([query.double() @ key.double().mT, memory.double()], dim=-1)))
+
+
+LOST = {
+    "rows in another order": lambda a: a[:, :, torch.arange(N - 1, -1, -1)],
+    "heads in another order": lambda a: a[:, [2, 0, 1]],
+    "a row set to zero": lambda a: a.index_fill_(2, torch.tensor([1]), 0.0),
+    "dropout in place": lambda a: F.dropout(a, 0.5, True, True),
+    "a gate for each head": lambda a: a * torch.arange(1.0, H + 1).view(H, 1, 1),
+    "heads that talk": lambda a: torch.einsum("bhij,hg->bgij", a, torch.randn(H, H)),
+}
+
+
+@pytest.mark.parametrize("change", LOST.values(), ids=LOST)
+def test_weights_that_are_changed_before_they_meet_the_values_are_named(change):
+    """None of these is attention by the softmax's weights: it is not recorded as that, and the trace says so."""
+    model = nn.ModuleDict(
+        {
+            "plain": Written(lambda q, k, v: torch.softmax(q @ k.mT, dim=-1) @ v),
+            "gated": Written(lambda q, k, v: change(torch.softmax(q @ k.mT, dim=-1)) @ v),
+        }
+    )
+    with record(model) as trace:
+        for name in ("plain", "gated"):
+            model[name](*tensors(keys=N))
+    assert [call.name for call in trace] == ["plain"]
+    assert trace.pieces == ("gated",)
+
+
+def test_a_softmax_over_the_queries_is_named():
+    model = nn.ModuleDict(
+        {
+            "plain": Written(lambda x: torch.softmax(x @ x.mT, dim=-1) @ x),
+            "swapped": Written(lambda x: torch.softmax(x @ x.mT, dim=-2) @ x),
+        }
+    )
+    with record(model) as trace:
+        for name in ("plain", "swapped"):
+            model[name](torch.randn(B, H, N, D))
+    assert trace.pieces == ("swapped",)
+
+
+def test_heads_before_texts_in_one_dimension():
+    """As in attention-is-all-you-need-pytorch: (head * batch), seen where the model made them one."""
+
+    def attend(q, k, v):
+        q, k, v = (each.transpose(0, 1).reshape(H * B, -1, D) for each in (q, k, v))
+        return torch.bmm(torch.softmax(torch.bmm(q, k.mT), dim=-1), v).view(H, B, N, D).transpose(0, 1)
+
+    query, key, value = tensors()
+    call = one_call(attend, query, key, value, n_head=H)
+    assert (call.batch_size, call.num_heads) == (B, H)
+    assert_weights(call, softmax64(query.double() @ key.double().mT))
+
+
+def test_one_head_after_the_other_in_a_batch_of_as_many_texts():
+    """Not to be taken for one text with all its heads."""
+
+    class OneByOne(nn.Module):
+        n_heads = 2
+
+        def forward(self, x):
+            return sum(torch.softmax(part @ part.mT, dim=-1) @ part for part in x.chunk(2, dim=-1))
+
+    x = torch.randn(4, N, 2 * D)
+    model = OneByOne()
+    with record(model) as trace:
+        model(x)
+    assert [(call.batch_size, call.num_heads) for call in trace] == [(4, 1), (4, 1)]
+    for call, part in zip(trace, x.double().chunk(2, dim=-1), strict=True):
+        assert_weights(call, softmax64(part @ part.mT)[:, None])
+
+
+def test_texts_and_heads_that_cannot_be_told_apart_are_said_to_be_guessed():
+    """Built from the start as (batch * head): nothing tells in which order."""
+    heads_in_batch = torch.randn(B * H, N, D)
+
+    class FromNothing(nn.Module):
+        num_heads = H
+
+        def forward(self):
+            return torch.softmax(heads_in_batch @ heads_in_batch.mT, dim=-1) @ heads_in_batch
+
+    nothing = FromNothing()
+    with record(nothing) as trace:
+        nothing()
+    assert (trace[0].batch_size, trace[0].num_heads) == (B, H)
+    assert any("is a guess" in gap for gap in trace.gaps())
+
+
+def test_blocks_of_a_text_are_pieces():
+    """Five dimensions: without the module's number of heads the last one is the heads, as in the kernel."""
+
+    class BlockAttention(Written):
+        pass
+
+    model = BlockAttention(lambda q: torch.softmax(q @ q.mT, dim=-1) @ q, num_heads=3)
+    with record(model) as trace:
+        model(torch.randn(B, 4, 3, N, D))
+    assert (trace[0].batch_size, trace[0].num_heads) == (B * 4, 3)
+    assert trace.pieces == ("",)
+
+
+def test_the_activations_of_a_network_are_not_kept():
+    """Products with plain tensors, added up along a residual stream, are not the biases of one attention."""
+    weights = [torch.randn(8, 8) for _ in range(12)]
+    alive = []
+
+    class Residual(nn.Module):
+        def forward(self, x):
+            for weight in weights:
+                part = torch.matmul(x, weight)
+                alive.append(weakref.ref(part))
+                x = x + part
+            scores = torch.softmax(x @ x.mT, dim=-1) @ x
+            return scores
+
+    model = Residual()
+    with record(model):
+        model(torch.randn(2, 3, 5, 8))
+        gc.collect()
+        assert [part() for part in alive] == [None] * 12
+
+
+def test_gradients_are_saved_as_without_recording():
+    """Gradient checkpointing compares how many tensors a part saves, in the forward and in the backward pass."""
+    from torch.utils.checkpoint import checkpoint
+
+    factor = torch.tensor([1.0, 5.0, 10.0]).view(H, 1, 1).requires_grad_()
+    model = Written(lambda q, k, v: torch.softmax(q @ k.mT / factor, dim=-1) @ v)
+    inputs = [each.requires_grad_() for each in tensors()]
+    with record(model) as trace:
+        output = checkpoint(model, *inputs, use_reentrant=False)
+    output.sum().backward()
+    assert len(trace) == 1
+    assert factor.grad is not None
+
+
+def test_attention_that_cannot_be_read_does_not_stop_the_model():
+    model = nn.ModuleDict(
+        {
+            "plain": Written(lambda q, k, v: torch.softmax(q @ k.mT, dim=-1) @ v),
+            "meta": Written(lambda q, k, v: F.scaled_dot_product_attention(q, k, v)),
+        }
+    )
+    with record(model) as trace:
+        model["plain"](*tensors())
+        output = model["meta"](*(each.to("meta") for each in tensors()))
+    assert output.shape == (B, H, N, D)
+    assert [call.name for call in trace] == ["plain"]
+    assert any("'meta' could not be read" in gap for gap in trace.gaps())

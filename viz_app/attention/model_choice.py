@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer_core.zoo import InspectableModel
-from transformer_core.zoo.loading import Progress
+from transformer_core.zoo.loading import DTYPES, Progress
 from viz_app import library
 from viz_app.attention.words import purpose, sizes
 from viz_app.errors import literal
@@ -14,8 +14,6 @@ from viz_app.permissions import HOW_TO_ALLOW, Permissions
 from viz_app.state import clean_text
 
 OWN = "Your own model"
-
-DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 WHAT_TO_NAME = {
     (True, True): "Folder, or name on the Hugging Face hub",

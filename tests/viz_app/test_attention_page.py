@@ -107,7 +107,7 @@ def test_notes_are_shown_once_and_as_text(app, monkeypatch):
     assert_calm(app)
     shown = [caption.value for caption in app.caption if "Note:" in caption.value]
     assert shown == [r"**Note:** \*\*2\*\* of \<b\>8\<\/b\> layers left no record\.", r"**Note:** Another\."]
-    assert app.caption[0].value.endswith("partial")
+    assert app.caption[0].value.endswith("· see the notes")
     assert "left no record" in app.caption[0].proto.help
 
 

@@ -123,9 +123,9 @@ def introduce(model: InspectableModel | None) -> None:
     else:
         does = literal(purpose(model.architecture, model.family))
     st.markdown(does, width="content")
-    partial = " · partial" if model.notes else ""
+    more = " · see the notes" if model.notes else ""
     st.caption(
-        sizes(model.stacks, model.num_parameters) + partial,
+        sizes(model.stacks, model.num_parameters) + more,
         help=" ".join(
             (
                 f"{literal(model.architecture)}, loaded from {literal(model.name)},",

@@ -589,6 +589,25 @@ def test_heads_before_texts_in_one_dimension():
     assert_weights(call, softmax64(query.double() @ key.double().mT))
 
 
+@pytest.mark.parametrize("texts", [2, H])
+def test_tokens_first(texts):
+    """As in fairseq: (token, batch, features), of which the features are split into heads."""
+    generator = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(length, texts, H * D, generator=generator) for length in (N, M, M))
+
+    def attend(q, k, v):
+        q, k, v = (each.contiguous().view(-1, texts * H, D).transpose(0, 1) for each in (q, k, v))
+        z = torch.bmm(torch.softmax(torch.bmm(q, k.transpose(1, 2)), dim=-1), v)
+        return z.transpose(0, 1).reshape(N, texts, H * D)
+
+    model = Written(attend, num_heads=H)
+    with record(model) as trace:
+        model(query, key, value)
+    assert trace.gaps() == ()
+    scores = torch.einsum("ibhd,jbhd->bhij", query.double().unflatten(-1, (H, D)), key.double().unflatten(-1, (H, D)))
+    assert_weights(trace[0], softmax64(scores))
+
+
 def test_one_head_after_the_other_in_a_batch_of_as_many_texts():
     """Not to be taken for one text with all its heads."""
 

@@ -42,8 +42,8 @@ class Layout:
             lead: the leading dimensions.
             module: which attends.
             frame: the running function of the module.
-            merged: the two dimensions that the model made one of.
-            is_batch_first: whether it is known that all heads of one text come after the other.
+            merged: sizes of the two dimensions that the model made one of.
+            is_batch_first: whether it is known that the first of these is the batch.
         """
         self.lead = lead
         self.is_guess = False
@@ -59,9 +59,10 @@ class Layout:
             first, second = self._parts
             looks_swapped = heads is not None and second != heads == first
             self._is_heads_first = looks_swapped and second in sizes and first not in sizes
-            self._is_heads_first |= looks_swapped and merged is not None
+            self._is_heads_first |= looks_swapped and merged is not None and not is_batch_first
             self.is_guess |= looks_swapped and not self._is_heads_first and first not in sizes
-            self.is_guess |= merged is not None and (heads is None or first == second) and 1 not in merged
+            is_open = merged is not None and not is_batch_first and 1 not in merged
+            self.is_guess |= is_open and (heads is None or first == second)
         batch_dimensions = 1
         if len(lead) > 2 and math.prod(lead[1:]) != heads:
             batch_dimensions = len(lead) - 1

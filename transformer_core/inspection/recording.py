@@ -19,7 +19,16 @@ from transformer_core.inspection.seeing import AttentionMode
 from transformer_core.inspection.trace import AttentionCall, Trace, listing
 from transformer_core.inspection.uncompiled import is_compiled, named_modules, uncompiled
 
-MIXERS_WITHOUT_SOFTMAX = ("mixer", "deltanet", "fouriertransform", "shortconv", "recurrentblock", "hyena", "retention")
+MIXERS_WITHOUT_SOFTMAX = (
+    "mixer",
+    "mambalayer",
+    "deltanet",
+    "fouriertransform",
+    "shortconv",
+    "recurrentblock",
+    "hyena",
+    "retention",
+)
 """How the classes of modules end that mix tokens without softmax attention (Mamba, DeltaNet, FNet, ...)."""
 
 

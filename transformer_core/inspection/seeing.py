@@ -164,7 +164,8 @@ class AttentionMode(TorchFunctionMode):
             return output
         lead = max(found.weights.softmax.shape[:-2], found.output.shape[:-2], key=len)
         merged = found.weights.origin.merged
-        layout = Layout(lead, module, caller, merged, is_batch_first=self._in_multi_head_attention_forward > 0)
+        is_batch_first = self._in_multi_head_attention_forward > 0 or (merged is not None and merged.is_batch_first)
+        layout = Layout(lead, module, caller, None if merged is None else merged.sizes, is_batch_first)
         shape = (*lead, *found.output.shape[-2:])
         with torch.no_grad(), torch._C.DisableTorchFunction():
             call = functools.partial(self._written_out_call, name, module, found, layout)

@@ -19,6 +19,15 @@ LOW = -1e4
 
 
 @dataclasses.dataclass(frozen=True)
+class Merged:
+    """Two dimensions of which a model has made one: texts and heads."""
+
+    sizes: tuple[int, int]
+    is_batch_first: bool
+    """Whether the first one is known to be the texts: the second was split off the features."""
+
+
+@dataclasses.dataclass(frozen=True)
 class Scores:
     """A tensor of scores, as softcap(scale * Q K^T) + sum of factor * bias, masked.
 
@@ -37,8 +46,8 @@ class Scores:
     """Boolean, true where attention is not allowed."""
     sinks: Tensor | None = None
     """(..., query, 1): one more column of the scores."""
-    merged: tuple[int, int] | None = None
-    """If they have one leading dimension: the two that the model had made one of."""
+    merged: Merged | None = None
+    """How their one leading dimension came about, if that was seen."""
 
     @property
     def is_plain(self) -> bool:
@@ -54,7 +63,7 @@ class Scores:
 class Softmax:
     """A softmax over what came of a product of two tensors, and what has become of its weights since."""
 
-    def __init__(self, merged: tuple[int, int] | None) -> None:
+    def __init__(self, merged: Merged | None) -> None:
         self.merged = merged
         """See `Scores.merged`."""
         self.has_met_values = False
@@ -126,16 +135,28 @@ class WrittenOutAttention:
             return self._product(name, args, kwargs, output)
         if name in _SOFTMAX:
             return self._softmax(args, kwargs, output)
-        if name in _RESHAPES:
+        if name in _RESHAPES or name in _TRANSPOSES:
             self._note_merging(args[0], output)
         if (self._scores or self._weights) and args:
             self._step(name, func, args, kwargs, output)
         return None
 
     def _note_merging(self, source: Tensor, output: Any) -> None:
-        """Batch and heads become one dimension: later, only this tells in which order."""
-        if source.dim() == 4 and output.dim() == 3 and source.shape[2:] == output.shape[1:]:
-            self._merged[output] = source.size(0), source.size(1)
+        """Texts and heads become one dimension: later, only this tells in which order.
+
+        From (batch, head, token, d) or (head, batch, token, d); or from (token, batch, features), by splitting the
+        features, and then with the tokens in second place.
+        """
+        if not isinstance(output, Tensor) or output.dim() != 3:
+            return
+        if source.dim() == 4 and source.shape[2:] == output.shape[1:]:
+            self._merged[output] = Merged((source.size(0), source.size(1)), is_batch_first=False)
+        elif source.dim() == 3 and source in self._merged and output.shape[:2] == source.shape[1::-1]:
+            self._merged[output] = self._merged[source]
+        elif source.dim() == 3 and source.size(0) == output.size(0) and source.size(1) < output.size(1):
+            heads = output.size(1) // max(source.size(1), 1)
+            if output.shape[1:] == (source.size(1) * heads, source.size(2) // heads):
+                self._merged[output] = Merged((source.size(1), heads), is_batch_first=True)
 
     def _product(self, name: str, args: tuple, kwargs: dict, output: Any) -> WrittenOutCall | None:
         try:
@@ -385,6 +406,8 @@ _PRODUCTS: dict[str, Callable] = {
 
 _RESHAPES = frozenset({"view", "reshape", "unsqueeze", "squeeze", "flatten", "unflatten", "view_as"})
 
+_TRANSPOSES = frozenset({"transpose", "permute", "swapaxes", "t", "__get__"})
+
 _SOFTMAX = frozenset({"softmax", "special_softmax"})
 
 
@@ -581,7 +604,7 @@ def _zeroed(weights: Weights, source: Tensor, args: tuple, kwargs: dict, output:
 _WEIGHT_STEPS: dict[str, Callable] = {
     "dropout": _dropped,
     "__getitem__": _without_sinks,
-    **dict.fromkeys(("transpose", "permute", "swapaxes", "t", "__get__"), _swapped),
+    **dict.fromkeys(_TRANSPOSES, _swapped),
     "masked_fill": _zeroed,
     **dict.fromkeys(_RESHAPES, _reshaped),
     **dict.fromkeys(("to", "float", "half", "bfloat16", "double", "type", "type_as"), _same),

@@ -19,8 +19,9 @@ APP = f"{SET_UP} requirements.txt && .venv/bin/streamlit run viz_app/main.py"
 NO_DEPS = ".venv/bin/pip install --no-deps -r requirements-dev-no-deps.txt"
 TESTS = f"{SET_UP} requirements-dev.txt && {NO_DEPS} && .venv/bin/python -m tests.browser.chromium && .venv/bin/pytest"
 
-OF_THE_READER = {"english.txt", "german.txt", "deu.txt"}
-"""Files that the README's commands read or write and that are not here."""
+OF_THE_READER = {"english.txt", "german.txt", "deu.txt", "openai-community/gpt2"}
+"""Files that the README's commands read or write and that are not here, and a model of the hub."""
+NAMES_OF_BENCHMARKS = ("training", "translation", "recording", "app")
 WRITTEN_BY_TRAINING = {"pretrained/my-en-de", "pretrained/small-en-de"}
 
 
@@ -28,10 +29,11 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^ *```{language}\n(.*?)^ *```$", README, re.MULTILINE | re.DOTALL)
 
 
-def commands() -> list[list[str]]:
-    """Words of every command in a bash block, the set-up of the first two left out, without redirections."""
+def commands(program: str = "-m") -> list[list[str]]:
+    """Words of every command in a bash block that runs a module, or `program`; without the set-up and redirections."""
     lines = "".join(blocks("bash")).replace("\\\n", " ").splitlines()
-    return [shlex.split(re.sub("[<>] *[^ ]+", "", line)) for line in lines if SET_UP not in line]
+    words = [shlex.split(re.sub("[<>] *[^ ]+", "", line)) for line in lines if SET_UP not in line]
+    return [each for each in words if program in each]
 
 
 def test_there_are_exactly_two_commands_that_set_everything_up():
@@ -51,15 +53,26 @@ def test_every_command_is_understood(monkeypatch):
     monkeypatch.setattr(transformer_core.__main__, "_train", lambda options: understood.append("train") or 0)
     monkeypatch.setattr(transformer_core.__main__, "_translate", lambda options: understood.append("translate") or 0)
     monkeypatch.setattr(transformer_core.__main__, "_evaluate", lambda options: understood.append("evaluate") or 0)
-    for name in ("training", "translation", "recording", "app"):
+    monkeypatch.setattr(transformer_core.__main__, "_inspect", lambda options: understood.append("inspect") or 0)
+    for name in NAMES_OF_BENCHMARKS:
         report = Report(name, "s", [Row("only", [1.0])], {})
         monkeypatch.setattr(benchmarks.__main__, f"_{name}", lambda options, r=report: understood.append(r.title) or r)
     for words in commands():
         module, *arguments = words[words.index("-m") + 1 :]
         assert modules[module].main(arguments) == 0
-    assert set(understood) == {"translate", "evaluate", "train", "training", "translation", "recording", "app"}
+    of_the_core, of_benchmarks = {"inspect", "translate", "evaluate", "train"}, set(NAMES_OF_BENCHMARKS)
+    assert set(understood) == of_the_core | of_benchmarks
     assert len(understood) == len(commands())
     assert sum("torchrun" in words[0] for words in commands()) == 1
+
+
+def test_the_app_is_started_with_arguments_that_it_knows():
+    from viz_app import permissions
+
+    (words,) = commands(".venv/bin/streamlit")
+    assert words[:3] == [".venv/bin/streamlit", "run", "viz_app/main.py"]
+    own = words[words.index("--") + 1 :]
+    assert set(own) == {permissions.ALLOW_LOCAL_MODELS, permissions.ALLOW_HUB}
 
 
 def test_training_commands_have_possible_options(monkeypatch):

@@ -654,6 +654,18 @@ def test_blocks_of_a_text_are_pieces():
         model(torch.randn(B, 4, 3, N, D))
     assert (trace[0].batch_size, trace[0].num_heads) == (B * 4, 3)
     assert trace.pieces == ("",)
+    assert any("in more than is recorded: the model itself." in gap for gap in trace.gaps())
+
+
+def test_functions_called_with_names_alone():
+    query, key, value = tensors()
+
+    def attend(q, k, v):
+        scores = torch.matmul(input=q, other=k.mT)
+        scores = torch.add(input=scores, other=torch.flatten(input=torch.zeros(1, M)))
+        return torch.matmul(input=torch.softmax(input=scores, dim=-1), other=v)
+
+    assert_weights(one_call(attend, query, key, value), softmax64(query.double() @ key.double().mT))
 
 
 def test_the_activations_of_a_network_are_not_kept():
@@ -703,4 +715,4 @@ def test_attention_that_cannot_be_read_does_not_stop_the_model():
         output = model["meta"](*(each.to("meta") for each in tensors()))
     assert output.shape == (B, H, N, D)
     assert [call.name for call in trace] == ["plain"]
-    assert any("'meta' could not be read" in gap for gap in trace.gaps())
+    assert any("attention of meta could not be read" in gap for gap in trace.gaps())

@@ -398,7 +398,7 @@ class Trace:
                 f"{'it' if len(self.pieces) == 1 else 'them'} need not be whole maps of the text."
             )
         for name, reason in self.unreadable.items():
-            gaps.append(f"The attention of {name!r} could not be read ({reason}).")
+            gaps.append(f"The attention of {listing([name])} could not be read ({reason}).")
         if guessed := [name for name in self.guessed if name not in self.pieces]:
             gaps.append(
                 f"{_count(len(guessed), 'module counts', 'modules count')} texts and heads in a way that is not clear "
@@ -414,5 +414,7 @@ def _count(number: int, one: str, several: str = "") -> str:
 
 
 def listing(names: Sequence[str], most: int = 5) -> str:
-    """The first few of the names."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+    """The first few of these module paths; the model itself has none."""
+    return ", ".join(name or "the model itself" for name in names[:most]) + (
+        f" and {len(names) - most:,} more" if len(names) > most else ""
+    )

@@ -131,13 +131,17 @@ class WrittenOutAttention:
             an attention call if that was its last step, and a softmax over what came of a product of two tensors.
         """
         name = getattr(func, "__name__", "")
+        if not args and "input" in kwargs:
+            args, kwargs = (kwargs["input"],), {key: value for key, value in kwargs.items() if key != "input"}
         if name in _PRODUCTS and not (len(args) > 1 and isinstance(args[1], nn.Parameter)):
             return self._product(name, args, kwargs, output)
         if name in _SOFTMAX:
             return self._softmax(args, kwargs, output)
-        if name in _RESHAPES or name in _TRANSPOSES:
+        if not args:
+            return None
+        if (name in _RESHAPES or name in _TRANSPOSES) and isinstance(args[0], Tensor):
             self._note_merging(args[0], output)
-        if (self._scores or self._weights) and args:
+        if self._scores or self._weights:
             self._step(name, func, args, kwargs, output)
         return None
 
@@ -235,7 +239,7 @@ class WrittenOutAttention:
             base_name = name if name.startswith("__") else name.removesuffix("_")
             try:
                 after = rules[base_name](known, source, args, kwargs, output) if base_name in rules else None
-            except (TypeError, ValueError, IndexError, KeyError, RuntimeError):
+            except (TypeError, ValueError, IndexError, KeyError, AttributeError, RuntimeError):
                 after = None  # an unusual way to call it
         in_place = (
             name.endswith("_") or "out" in kwargs or kwargs.get("inplace") or (name == "dropout" and any(args[3:4]))

@@ -1,6 +1,5 @@
 """The models in pretrained/: translators that this project trained."""
 
-import hashlib
 import re
 import time
 from collections.abc import Sequence
@@ -8,13 +7,14 @@ from pathlib import Path
 
 import torch
 
-from transformer_core.inspection import AttentionStack, Inspection, Provenance, Trace, record
+from transformer_core.inspection import AttentionStack, Inspection, Trace, record
 from transformer_core.model import TransformerConfig
 from transformer_core.text.generation import longest_target
 from transformer_core.text.translator import Translator
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.input_checks import check_length, check_text, check_tokens
 from transformer_core.zoo.interface import InputError, InspectionOptions, StackShape
+from transformer_core.zoo.provenance import provenance, weights_hash
 
 PRETRAINED = Path(__file__).resolve().parents[2] / "pretrained"
 """The folder with one folder for each model."""
@@ -53,7 +53,7 @@ def load(name: str, device: str = "auto", dtype: str = "auto") -> "InspectableTr
     folder = PRETRAINED / name
     with device_memory():
         translator = Translator.load(folder, device)
-    return InspectableTranslator(name, translator, _short_hash(folder / "model.safetensors"))
+    return InspectableTranslator(name, translator, weights_hash([folder / "model.safetensors"]))
 
 
 class InspectableTranslator:
@@ -155,11 +155,11 @@ class InspectableTranslator:
             text=text,
             answer=self.translator.tokenizer.decode(target),
             stacks=stacks,
-            provenance=self._provenance(),
+            provenance=provenance(self),
             seconds=seconds,
             notes=self._notes(source, target),
-            certificate=_largest([call.certificate() for call in calls]),
-            row_sum_error=_largest([call.row_sum_error() for call in calls]),
+            certificate=calls.certificate(),
+            row_sum_error=calls.row_sum_error(),
         )
 
     def _read(self, text: str) -> list[int]:
@@ -191,22 +191,3 @@ class InspectableTranslator:
 
     def _batch(self, ids: Sequence[int]) -> torch.Tensor:
         return torch.tensor([ids], device=self.device)
-
-    def _provenance(self) -> Provenance:
-        return Provenance(
-            model=self.name,
-            weights_hash=self.weights_hash,
-            device=str(self.device),
-            dtype=str(self.dtype).removeprefix("torch."),
-            torch_version=torch.__version__,
-        )
-
-
-def _short_hash(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
-
-
-def _largest(errors: Sequence[float | None]) -> float:
-    """The largest error; NaN if one is, which Python's max might hide."""
-    return float(torch.tensor(errors, dtype=torch.float64).max())

@@ -11,5 +11,6 @@ def first_line(error: Exception) -> str:
 
 
 def some(names: Sequence[str], shown: int = 4) -> str:
+    """The first names, and how many more there are."""
     further = f" and {len(names) - shown:,} more" if len(names) > shown else ""
     return ", ".join(names[:shown]) + further

@@ -124,6 +124,16 @@ def test_the_continuation_ends_where_the_model_ends_it():
     assert len(inspection.predictions) == 1
 
 
+def test_a_string_that_was_saved_as_an_end_is_one():
+    network = gpt2()
+    written = greedily(network, 3)
+    ended = BYTE_LEVEL.decode(written[:2])
+    network.generation_config.stop_strings = [ended]
+    inspection = inspected(network, BYTE_LEVEL, "causal").inspect(TEXT, InspectionOptions(new_tokens=20))
+    assert inspection.answer == ended
+    assert "The model ended its text after 2 tokens." in inspection.notes
+
+
 def test_a_continuation_that_does_not_fit_is_shortened_with_a_note(model):
     inspection = model.inspect(TEXT, InspectionOptions(new_tokens=MAX_NEW_TOKENS))
     room = 64 - len(PROMPT)

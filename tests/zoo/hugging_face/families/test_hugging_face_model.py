@@ -320,7 +320,7 @@ def test_a_network_that_fails_says_how(monkeypatch):
         raise IndexError("position 70 is not there\nand more")
 
     monkeypatch.setattr(network, "forward", failing)
-    with pytest.raises(InputError, match=r"BertModel failed on this input \(IndexError: position 70 is not there\)\.$"):
+    with pytest.raises(InputError, match=r"BertModel failed on this input\. IndexError: position 70 is not there\.$"):
         model.inspect(TEXT)
     with pytest.raises(ValueError, match=r"failed on this input"):
         inspected(network, WORDPIECE, "encoder")

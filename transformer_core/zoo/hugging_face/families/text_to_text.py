@@ -62,7 +62,7 @@ class TextToText(Generator):
             encoding = self._read(text, read_special_tokens=options.read_special_tokens)
             longest = self._longest(len(encoding.ids))
             start, *written = self._write(self._inputs(encoding), longest, **self._search(options))
-            answer, ended = self._until_end(written)
+            answer, ended = self._until_end(written, longest)
             # What the decoder reads while it writes this answer. The last token of one that fills all positions is
             # written, but never read.
             decoder_ids = [start, *answer][: self._target_limit]

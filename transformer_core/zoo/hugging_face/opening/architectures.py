@@ -35,8 +35,11 @@ OTHER_HEADS: tuple[tuple[str, Names], ...] = (
 IMAGE_HALVES = {"clip": "CLIPVisionModel", "siglip": "SiglipVisionModel"}
 """Of models that compare images with texts."""
 
-SHUFFLED = {"vit_mae"}
-"""Types of models that read a random part of the patches in random order: no picture to lay attention on."""
+OTHER_INPUT = {
+    "tapas": "a table and a question about it",
+    "vit_mae": "a random part of an image's patches, in random order",
+}
+"""Types of models that are said to read texts or images, and read something else."""
 
 
 @dataclass(frozen=True)
@@ -68,22 +71,25 @@ def choices(config: Mapping[str, Any], name: str, sentence_embedding: bool = Fal
     architectures = config.get("architectures") or [None]
     if not isinstance(architectures, list) or not isinstance(architectures[0], str | None):
         raise ValueError(f'config.json of {name} names no class under "architectures". It is damaged: get it again.')
-    found = [] if model_type in SHUFFLED else list(_choices(model_type, architectures[0], config))
+    found = [] if model_type in OTHER_INPUT else list(_choices(model_type, architectures[0], config))
     if not found and "auto_map" in config:
         raise ValueError(_about_own_code(model_type, name))
     if not found:
         raise ValueError(
-            f"{name} is a {architectures[0] or model_type}{_what_it_reads(architectures[0])}. That is none of the "
-            "kinds of models that can be inspected here: language models, text-to-text models, encoders, classifiers, "
-            "sentence embeddings, and Transformers that read an image."
+            f"{name} is a {architectures[0] or model_type}{_what_it_reads(model_type, architectures[0])}. That is none "
+            "of the kinds of models that can be inspected here: language models, text-to-text models, encoders, "
+            "classifiers, sentence embeddings, and Transformers that read an image."
         )
     return found
 
 
-def _what_it_reads(architecture: str | None) -> str:
+def _what_it_reads(model_type: str, architecture: str | None) -> str:
+    """What is special about a model's input, as the end of a sentence."""
+    if model_type in OTHER_INPUT:
+        return f", which reads {OTHER_INPUT[model_type]}"
     modalities = getattr(getattr(transformers, architecture or "", None), "input_modalities", "text")
-    others = {modalities} if isinstance(modalities, str) else set(modalities)
-    return f", which reads {' and '.join(sorted(others))}" if others - {"text", "image"} else ""
+    reads = {modalities} if isinstance(modalities, str) else set(modalities)
+    return "" if reads in ({"text"}, {"image"}) else f", which reads {' and '.join(sorted(reads))}"
 
 
 def _check_model_type(model_type: Any, config: Mapping[str, Any], name: str) -> None:

@@ -24,10 +24,11 @@ from transformer_core.zoo.hugging_face.opening.input_readers import (
     open_image_processor,
     open_tokenizer,
 )
-from transformer_core.zoo.hugging_face.opening.model_folder import ModelFolder, model_settings, open_weights, short_hash
+from transformer_core.zoo.hugging_face.opening.model_folder import ModelFolder, model_settings, open_weights
 from transformer_core.zoo.hugging_face.opening.sentence_pooling import read_pooling
 from transformer_core.zoo.interface import Family
 from transformer_core.zoo.loading import DTYPES
+from transformer_core.zoo.provenance import weights_hash
 
 WEIGHT_DTYPES = {"F64": torch.float32, "F32": torch.float32, "BF16": torch.bfloat16, "F16": torch.float16}
 """How to keep weights, by the name of their dtype in a safetensors file."""
@@ -103,7 +104,7 @@ def open_checkpoint(folder: Path, name: str, device: str = "auto", dtype: str = 
             notes += about_tokenizer(tokenizer, model)
     with device_memory():
         model = model.to(processor)
-    weights_hash = short_hash(weight_files)
+    hashed = weights_hash(weight_files)
     after = [file.stat() for file in weight_files]
     if [(each.st_size, each.st_mtime_ns) for each in before] != [(each.st_size, each.st_mtime_ns) for each in after]:
         raise OSError(f"The weights of {name} changed while they were read. Open it again when they are written.")
@@ -116,7 +117,7 @@ def open_checkpoint(folder: Path, name: str, device: str = "auto", dtype: str = 
         model=model,
         tokenizer=tokenizer,
         image_processor=image_processor,
-        weights_hash=weights_hash,
+        weights_hash=hashed,
         notes=(*([choice.note] if choice.note else []), *notes, *(pooling.notes if pooling else ())),
         pooling=pooling.mode if embeds else None,
         normalize=embeds and pooling.normalize,

@@ -4,10 +4,9 @@ Nothing here runs what a folder holds. Every path is resolved, links included, a
 transformers gets to see a copy of the small files, without the settings that name code, kernels or files elsewhere.
 """
 
-import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -224,18 +223,3 @@ def open_weights(files: list[Path]) -> dict[str, Any]:
                 f"{file.name} is damaged or cut off ({error}). Download or save the model again."
             ) from error
     return tensors
-
-
-def short_hash(files: list[Path]) -> str:
-    """The first 12 hex digits of the SHA-256 of all the files' bytes, one file after the other."""
-    digest = hashlib.sha256()
-    for file in files:
-        for block in _blocks(file):
-            digest.update(block)
-    return digest.hexdigest()[:12]
-
-
-def _blocks(file: Path) -> Iterator[bytes]:
-    with file.open("rb") as opened:
-        while block := opened.read(2**20):
-            yield block

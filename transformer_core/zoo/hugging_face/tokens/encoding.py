@@ -9,10 +9,15 @@ from dataclasses import dataclass
 from typing import Literal
 from weakref import WeakKeyDictionary
 
+import jinja2
 import tokenizers
 from transformers import PreTrainedTokenizerBase
 
+from transformer_core.zoo.hugging_face.tokens.time_limit import time_limit
 from transformer_core.zoo.interface import InputError
+
+CHAT_SECONDS = 5
+"""A chat template is a program. One that runs longer is ended: nobody else's text is read meanwhile."""
 
 _lock = threading.Lock()
 """A tokenizer keeps in itself whether it reads special tokens, and models are shared between threads."""
@@ -74,12 +79,14 @@ def encode_chat(tokenizer: PreTrainedTokenizerBase, message: str, read_special_t
     """
     with _lock:
         try:
-            ids = tokenizer.apply_chat_template(
-                [{"role": "user", "content": message}],
-                add_generation_prompt=True,
-                sanitize_control_tokens=not read_special_tokens,
-                return_dict=False,
-            )
+            _refuse_powers(tokenizer.get_chat_template())
+            with time_limit(CHAT_SECONDS):
+                ids = tokenizer.apply_chat_template(
+                    [{"role": "user", "content": message}],
+                    add_generation_prompt=True,
+                    sanitize_control_tokens=not read_special_tokens,
+                    return_dict=False,
+                )
         except Exception as error:  # the template is a program of the checkpoint's own: it may raise anything
             raise ValueError(f"This model's chat template cannot be used: {error}") from error
     specials = _special_ids(tokenizer)
@@ -89,6 +96,12 @@ def encode_chat(tokenizer: PreTrainedTokenizerBase, message: str, read_special_t
         special=tuple(token in specials for token in ids),
         sentences=(None,) * len(ids),
     )
+
+
+def _refuse_powers(template: str) -> None:
+    """9**9**9 is one step of Python, which takes for ever, and which no time limit ends."""
+    if any(kind == "operator" and value == "**" for _, kind, value in jinja2.Environment().lex(template)):
+        raise ValueError("it reckons with powers (**), which may take for ever")
 
 
 def _encode_fast(

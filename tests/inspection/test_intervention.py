@@ -419,3 +419,26 @@ def test_heads_that_are_counted_before_the_texts():
         after = model(x)
     assert (after[:, :, 1] == 0).all()
     assert torch.equal(after[:, :, [0, 2, 3]], before[:, :, [0, 2, 3]])
+
+
+@torch.no_grad()
+def test_calls_of_a_model_that_calls_itself(x):
+    """Numbers count through the outermost call, as in a trace."""
+
+    class Twice(nn.Module):
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.attention = Attention(is_written_out=False)
+
+        def forward(self, x, times=2):
+            return self.attention(x if times == 1 else self(x, times - 1))
+
+    model = Twice().eval()
+    with record(model) as trace:
+        model(x)
+    assert len(trace) == 2
+    with intervene(model, zero_heads={(1, 0)}), record(model) as changed:
+        model(x)
+        model(x)
+    assert [call.changed_heads for call in changed] == [frozenset(), {0}] * 2

@@ -744,3 +744,15 @@ def test_an_attention_module_below_another_one_that_attends_is_not_hidden_by_it(
         model(torch.randn(1, 2, 3, 4))
     assert [call.name for call in trace] == [""]
     assert trace.unseen == ("sigmoid_attention",)
+
+
+def test_one_query_of_a_module_that_calls_itself_causal():
+    """A step of decoding with a cache: neither the mask nor the sizes tell."""
+
+    class Causal(SelfAttention):
+        is_causal = True
+
+    model = Causal()
+    with record(model) as trace:
+        model(torch.randn(1, 2, 1, 8), torch.randn(1, 2, 6, 8))
+    assert trace[0].kind == "decoder"

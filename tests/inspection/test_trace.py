@@ -331,3 +331,29 @@ def test_reordering_keys_reorders_columns(length, seed):
     straight, _ = recorded(query, key)
     reordered, _ = recorded(query, key[:, :, order])
     torch.testing.assert_close(reordered.weights(), straight.weights()[..., order], atol=1e-6, rtol=1e-5)
+
+
+def test_weights_of_many_heads_at_once_and_one_by_one(monkeypatch):
+    from transformer_core.inspection import trace as trace_module
+
+    model, x = nn.MultiheadAttention(16, 4, batch_first=True), torch.randn(2, 5, 16)
+    with record(model) as trace:
+        model(x, x, x, need_weights=False)
+    at_once = trace[0].weights()
+    monkeypatch.setattr(trace_module, "AT_ONCE", 1)
+    assert torch.equal(trace[0].weights(), at_once)
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+def test_a_certificate_that_is_not_a_number_is_not_hidden_by_others(broken):
+    class Model(nn.Module):
+        def forward(self, x):
+            for index in range(2):
+                x = F.scaled_dot_product_attention(x * (torch.nan if index == broken else 1.0), x, x).nan_to_num()
+            return x
+
+    model = Model()
+    with record(model) as trace:
+        model(torch.randn(1, 2, 3, 4))
+    assert [math.isnan(call.certificate()) for call in trace] == [index == broken for index in range(2)]
+    assert math.isnan(trace.certificate())

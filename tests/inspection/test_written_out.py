@@ -716,3 +716,51 @@ def test_attention_that_cannot_be_read_does_not_stop_the_model():
     assert output.shape == (B, H, N, D)
     assert [call.name for call in trace] == ["plain"]
     assert any("attention of meta could not be read" in gap for gap in trace.gaps())
+
+
+STEPS = {
+    "a bias with a factor": lambda s: torch.add(s, torch.arange(float(M)), alpha=2),
+    "a bias with a factor, subtracted": lambda s: torch.sub(s, torch.arange(float(M)), alpha=0.5),
+    "subtracted from a number": lambda s: 1.0 - s,
+    "subtracted from a bias": lambda s: torch.arange(float(M)) - s,
+    "a number divided by scores": lambda s: 1.0 / (s + 100.0),
+    "bounded above": lambda s: s.clamp(min=-1e5, max=1.0),
+    "bounded below": lambda s: s.clamp(min=-1.0),
+    "filled with a number that is not low": lambda s: s.masked_fill(~ALLOWED, -3.0),
+    "scaled after the mask": lambda s: s.masked_fill(~ALLOWED, -2e4) * 1e-4,
+    "a softcap after a bias": lambda s: 3 * torch.tanh((s + torch.arange(float(M))) / 3),
+    "scaled after a softcap": lambda s: 0.5 * (3 * torch.tanh(s / 3)),
+    "two sinks": lambda s: torch.cat([s, s[..., :1], s[..., 1:2]], dim=-1)[..., :M],
+    "rounded": lambda s: torch.div(s, 0.5, rounding_mode="floor"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
+def test_other_steps_are_exact_whether_they_are_understood_or_not(step):
+    query, key, value = tensors()
+    call = one_call(lambda q, k, v: torch.softmax(step(q @ k.mT), dim=-1) @ v, query, key, value)
+    own = softmax64(step(query @ key.mT))  # in single precision: rounding steps would differ otherwise
+    torch.testing.assert_close(call.weights(), own.float(), atol=2e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("beta", "alpha"), [(0.5, 1.0), (1.0, 2.0), (0.0, 0.5)])
+def test_factors_of_baddbmm(beta, alpha):
+    query, key, value = (each.flatten(0, 1) for each in tensors())
+    bias = torch.randn(B * H, N, M)
+    call = one_call(
+        lambda q, k, v: torch.softmax(torch.baddbmm(bias, q, k.mT, beta=beta, alpha=alpha), dim=-1) @ v,
+        query,
+        key,
+        value,
+    )
+    assert isinstance(call, ScoredAttention)
+    assert_weights(call, softmax64(beta * bias.double() + alpha * query.double() @ key.double().mT)[:, None])
+
+
+def test_dropout_twice():
+    query, key, value = tensors()
+    model = Written(lambda q, k, v: F.dropout(F.dropout(torch.softmax(q @ k.mT, dim=-1), 0.5), 0.2) @ v)
+    with record(model) as trace:
+        model(query, key, value)
+    assert trace[0].dropout == pytest.approx(0.6)
+    assert_weights(trace[0], softmax64(query.double() @ key.double().mT))

@@ -246,7 +246,8 @@ class WrittenOutAttention:
         )
         is_written_over = output is source and bool(in_place)
         if is_scores:
-            if is_written_over or (name not in ENDS and output.numel() >= source.numel()):
+            is_reduced = output.numel() < source.numel() and name not in ("__getitem__", "narrow")
+            if is_written_over or (name not in ENDS and not is_reduced):
                 self._scores[output] = after or NOT_UNDERSTOOD
         elif is_written_over and (after is None or after.dropout):
             self._weights.pop(source, None)  # what the softmax returned is gone

@@ -181,7 +181,8 @@ class InspectableTranslator:
             )
         unknown = list(source).count(tokenizer.unk_id)
         if unknown:
-            notes.append(f"{unknown:,} of the {len(source):,} source tokens are unknown to this model (<unk>).")
+            are = "is" if unknown == 1 else "are"
+            notes.append(f"{unknown:,} of the {len(source):,} source tokens {are} unknown to this model (<unk>).")
         if not target:
             notes.append("The translation is empty: the model ended it at once.")
         # Only an answer that never ended grows as long as the search lets it.

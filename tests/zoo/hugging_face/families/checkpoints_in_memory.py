@@ -16,6 +16,9 @@ WORDPIECE = tiny_checkpoints.wordpiece_tokenizer()
 BYTE_LEVEL = tiny_checkpoints.byte_level_tokenizer()
 UNIGRAM = tiny_checkpoints.unigram_tokenizer()
 
+EXTRA_TOKENS = 12
+"""So many more than the text an answer may have in these tests, where 50 are usual."""
+
 SIZES = {
     "hidden_size": 32,
     "num_hidden_layers": 2,

@@ -363,7 +363,7 @@ def test_no_longest_text():
 
 def test_a_model_of_characters_that_has_no_vocabulary():
     """CANINE hashes characters, and its deep layers read a fourth as many places: its first and last are shown."""
-    config = transformers.CanineConfig(**SIZES)
+    config = transformers.CanineConfig(num_hash_buckets=64, **SIZES)
     model = inspected(
         random_model(transformers.CanineModel, config, "eager"), transformers.CanineTokenizer(), "encoder"
     )

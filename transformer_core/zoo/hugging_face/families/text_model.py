@@ -132,7 +132,10 @@ class TextModel(HuggingFaceModel):
         count = list(ids).count(unknown)
         if not count:
             return []
-        return [f"{count:,} of the {len(ids):,} tokens are unknown to this model ({self.tokenizer.unk_token})."]
+        return [
+            f"{count:,} of the {len(ids):,} tokens {'is' if count == 1 else 'are'} unknown to this model "
+            f"({self.tokenizer.unk_token})."
+        ]
 
     def _candidates(self, logits: Float[Tensor, "place vocab"]) -> list[tuple[tuple[str, float], ...]]:
         """The likeliest tokens at each place, with their probabilities."""

@@ -320,9 +320,11 @@ def test_a_network_that_fails_says_how(monkeypatch):
         raise IndexError("position 70 is not there\nand more")
 
     monkeypatch.setattr(network, "forward", failing)
-    with pytest.raises(InputError, match=r"BertModel failed on this input\. IndexError: position 70 is not there\.$"):
+    with pytest.raises(
+        InputError, match=r"BertModel failed on what it was given\. IndexError: position 70 is not there\.$"
+    ):
         model.inspect(TEXT)
-    with pytest.raises(ValueError, match=r"failed on this input"):
+    with pytest.raises(ValueError, match=r"failed on what it was given"):
         inspected(network, WORDPIECE, "encoder")
 
 

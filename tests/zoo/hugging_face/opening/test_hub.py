@@ -31,6 +31,7 @@ class Hub(ThreadingHTTPServer):
         self.downloaded: list[str] = []
         self.error: tuple[int, str] | None = None
         """A status and the hub's code for it, in place of every answer."""
+        self.before_an_answer: Callable[[], object] = lambda: None
         self.before_a_file: Callable[[], None] = lambda: None
 
     @property
@@ -50,6 +51,7 @@ class Answer(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_GET(self) -> None:
+        self.server.before_an_answer()
         path = unquote(urlparse(self.path).path)
         if self.server.error is not None:
             status, code = self.server.error
@@ -183,6 +185,17 @@ def test_a_hub_that_is_down_does_not_matter_to_what_is_in_the_cache(hub):
     first = download("owner/name")
     hub.error = (503, "")
     assert download("owner/name") == first
+
+
+def test_a_hub_that_never_answers_is_not_waited_for(hub, monkeypatch):
+    folder = download("owner/name")
+    over = threading.Event()
+    hub.before_an_answer = over.wait
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_ETAG_TIMEOUT", 0.1)
+    assert download("owner/name") == folder
+    with pytest.raises(OSError, match=r"cannot be reached \(ReadTimeout\), and owner/name@other is not in the cache"):
+        download("owner/name@other")
+    over.set()
 
 
 def test_offline_mode_is_no_network(hub, monkeypatch):

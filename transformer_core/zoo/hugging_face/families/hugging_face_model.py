@@ -143,7 +143,7 @@ class HuggingFaceModel:
             if "out of memory" in str(error):
                 raise
             raise InputError(
-                f"{self.architecture} failed on this input. {type(error).__name__}: {first_line(error)}"
+                f"{self.architecture} failed on what it was given. {type(error).__name__}: {first_line(error)}"
             ) from error
 
     def _record(self, inputs: Mapping[str, Any], axes: Axes) -> Recording:

@@ -71,7 +71,13 @@ def download(name: str, progress: Progress | None = None) -> Path:
     """
     repository, revision = split_name(name)
     try:
-        info = HfApi().model_info(repository, revision=revision, files_metadata=True)
+        info = HfApi().model_info(
+            repository,
+            revision=revision,
+            files_metadata=True,
+            # Without one, a network that swallows packets would be waited for without end.
+            timeout=constants.HF_HUB_ETAG_TIMEOUT,
+        )
     except (GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError, DisabledRepoError) as error:
         raise _in_words(error, name) from error
     except Exception as error:  # no network, a proxy, a hub that is down: the cache may have the model

@@ -7,7 +7,7 @@ from transformer_core.inspection import Inspection
 from transformer_core.zoo.hugging_face.families.generator import Generator
 from transformer_core.zoo.hugging_face.families.hugging_face_model import Recording
 from transformer_core.zoo.hugging_face.opening.checkpoint import Checkpoint
-from transformer_core.zoo.hugging_face.tokens.encoding import encode_chat
+from transformer_core.zoo.hugging_face.tokens.chat import encode_chat
 from transformer_core.zoo.input_checks import check_length
 from transformer_core.zoo.interface import InputError, InspectionOptions
 

@@ -1,6 +1,5 @@
 """Models of the Hugging Face hub: downloaded once into its cache, and read from there ever after."""
 
-import errno
 import glob
 import io
 import re
@@ -14,15 +13,14 @@ from huggingface_hub import HfApi, constants, snapshot_download, try_to_load_fro
 from huggingface_hub.errors import (
     DisabledRepoError,
     GatedRepoError,
-    HfHubHTTPError,
     HFValidationError,
-    LocalEntryNotFoundError,
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )
 from huggingface_hub.utils import validate_repo_id
 from tqdm.auto import tqdm
 
+from transformer_core.zoo.hugging_face.opening.hub_errors import NoSpace, about_missing_weights, in_words
 from transformer_core.zoo.hugging_face.opening.model_folder import COPIED_SUFFIXES
 from transformer_core.zoo.interface import InputError
 from transformer_core.zoo.loading import Progress
@@ -79,15 +77,15 @@ def download(name: str, progress: Progress | None = None) -> Path:
             timeout=constants.HF_HUB_ETAG_TIMEOUT,
         )
     except (GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError, DisabledRepoError) as error:
-        raise _in_words(error, name) from error
+        raise in_words(error, name) from error
     except Exception as error:  # no network, a proxy, a hub that is down: the cache may have the model
         if folder := _cached(repository, revision):
             return folder
-        raise _in_words(error, name) from error
+        raise in_words(error, name) from error
     sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
     files = wanted(list(sizes))
     if not any(file.endswith(".safetensors") for file in files):
-        raise ValueError(_about_missing_weights(name, list(sizes)))
+        raise ValueError(about_missing_weights(name, list(sizes)))
     lacking = [
         file for file in files if not isinstance(try_to_load_from_cache(repository, file, revision=info.sha), str)
     ]
@@ -118,10 +116,6 @@ def _cached(repository: str, revision: str | None) -> Path | None:
         )
     except (OSError, ValueError):
         return None
-
-
-class _NoSpace(OSError):
-    """Its message is for users as it is."""
 
 
 class _Cancelled(Exception):
@@ -167,7 +161,7 @@ def _download_in_background(
         cancelled.set()
     (result,) = outcome
     if isinstance(result, Exception):
-        raise _in_words(result, name) from result
+        raise in_words(result, name) from result
     progress("", total, total)
     return result
 
@@ -177,7 +171,7 @@ def _check_disk(needed: int, name: str) -> None:
     there = next(folder for folder in (cache, *cache.parents) if folder.exists())
     free = shutil.disk_usage(there).free
     if needed > free:
-        raise _NoSpace(
+        raise NoSpace(
             f"{name} needs {needed / 1e9:.1f} GB, and the disk has {free / 1e9:.1f} GB free. Make room, or set HF_HOME "
             "to a folder on another disk."
         )
@@ -188,58 +182,4 @@ def _errors_in_words(name: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise _in_words(error, name) from error
-
-
-def _in_words(error: Exception, name: str) -> Exception:
-    """What went wrong, and what to do."""
-    repository, _, revision = name.partition("@")
-    log_in = "log in on this machine with `hf auth login`"
-    if isinstance(error, GatedRepoError):
-        return InputError(
-            f"{name} is gated: its owners want to know who downloads it. Ask for access on "
-            f"https://huggingface.co/{repository}, then {log_in}."
-        )
-    if isinstance(error, RevisionNotFoundError):
-        return InputError(f"{repository} has no revision {revision!a}. Its page lists its branches.")
-    if isinstance(error, RepositoryNotFoundError):
-        return InputError(
-            f"There is no model {name} on the Hugging Face hub, or it is private. Check the spelling; for a private "
-            f"one, {log_in}."
-        )
-    if isinstance(error, DisabledRepoError):
-        return InputError(f"{name} has been taken off the Hugging Face hub.")
-    if isinstance(error, _NoSpace):
-        return error
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        return OSError(f"The disk is full: {name} could not be downloaded. Make room, or set HF_HOME to another disk.")
-    if isinstance(error, PermissionError):
-        return OSError("The cache of the Hugging Face hub cannot be written. Set HF_HOME to a folder that can.")
-    if isinstance(error, HfHubHTTPError):
-        status = error.response.status_code
-        what_next = {429: f"Wait a few minutes, or {log_in}", 401: log_in, 403: log_in}.get(status, "Try again later")
-        return OSError(
-            f"The Hugging Face hub answered with error {status}, and {name} is not in the cache. "
-            f"{what_next[0].upper()}{what_next[1:]}."
-        )
-    if isinstance(error, LocalEntryNotFoundError) and error.__cause__ is not None:
-        error = error.__cause__
-    return OSError(
-        f"The Hugging Face hub cannot be reached ({type(error).__name__}), and {name} is not in the cache. Connect to "
-        f"the internet and try again. Or run `hf download {repository} --local-dir FOLDER` on a computer that is, and "
-        "name that folder here."
-    )
-
-
-def _about_missing_weights(name: str, files: Sequence[str]) -> str:
-    repository = name.partition("@")[0]
-    message = f"{name} has no model.safetensors on the Hugging Face hub."
-    if any(file.endswith((".bin", ".pt", ".pth", ".ckpt")) for file in files):
-        return (
-            f"{message} Its weights are pickles, which can run any program when they are opened, so Headlight does "
-            'not. Look among the pull requests on its page for "Adding safetensors variant of this model" and name '
-            f"it as {repository}@refs/pr/NUMBER, or use another copy of the model."
-        )
-    if "adapter_config.json" in files:
-        return f"{message} It is an adapter (LoRA), a change to another model. Merge the two and name the result."
-    return f"{message} Use a model whose page lists safetensors among its files."
+        raise in_words(error, name) from error

@@ -9,17 +9,12 @@ from dataclasses import dataclass
 from typing import Literal
 from weakref import WeakKeyDictionary
 
-import jinja2
 import tokenizers
 from transformers import PreTrainedTokenizerBase
 
-from transformer_core.zoo.hugging_face.tokens.time_limit import time_limit
 from transformer_core.zoo.interface import InputError
 
-CHAT_SECONDS = 5
-"""A chat template is a program. One that runs longer is ended: nobody else's text is read meanwhile."""
-
-_lock = threading.Lock()
+lock = threading.Lock()
 """A tokenizer keeps in itself whether it reads special tokens, and models are shared between threads."""
 
 
@@ -52,56 +47,20 @@ def encode_plain(
         ValueError: a pair, for a tokenizer that puts nothing between two texts.
         InputError: this tokenizer cannot read a typed special token as text.
     """
-    with _lock:
+    with lock:
         encode = _encode_fast if tokenizer.is_fast else _encode_slow
         ids, token_types, sentences = encode(tokenizer, text, second_text, read_special_tokens)
     if second_text and "A" in sentences and "B" in sentences:
         end_of_first = len(sentences) - sentences[::-1].index("A")
         if end_of_first == sentences.index("B"):
             raise ValueError("This model's tokenizer puts nothing between two texts, so it cannot tell them apart.")
-    typed = _special_ids(tokenizer) if read_special_tokens else frozenset()
+    typed = special_ids(tokenizer) if read_special_tokens else frozenset()
     return Encoding(
         ids=tuple(ids),
         token_types=tuple(token_types) if "token_type_ids" in tokenizer.model_input_names else None,
         special=tuple(sentence is None or token in typed for token, sentence in zip(ids, sentences, strict=True)),
         sentences=tuple(sentences),
     )
-
-
-def encode_chat(tokenizer: PreTrainedTokenizerBase, message: str, read_special_tokens: bool = False) -> Encoding:
-    """Token ids of a user's message in the model's chat template, up to where the model's answer begins.
-
-    The template's special tokens are read as such; those typed into the message only with `read_special_tokens`.
-    Which tokens are the message's own is not told: all `sentences` are None.
-
-    Raises:
-        ValueError: the tokenizer has no chat template, or one that does not work.
-    """
-    with _lock:
-        try:
-            _refuse_powers(tokenizer.get_chat_template())
-            with time_limit(CHAT_SECONDS):
-                ids = tokenizer.apply_chat_template(
-                    [{"role": "user", "content": message}],
-                    add_generation_prompt=True,
-                    sanitize_control_tokens=not read_special_tokens,
-                    return_dict=False,
-                )
-        except Exception as error:  # the template is a program of the checkpoint's own: it may raise anything
-            raise ValueError(f"This model's chat template cannot be used: {error}") from error
-    specials = _special_ids(tokenizer)
-    return Encoding(
-        ids=tuple(ids),
-        token_types=None,
-        special=tuple(token in specials for token in ids),
-        sentences=(None,) * len(ids),
-    )
-
-
-def _refuse_powers(template: str) -> None:
-    """9**9**9 is one step of Python, which takes for ever, and which no time limit ends."""
-    if any(kind == "operator" and value == "**" for _, kind, value in jinja2.Environment().lex(template)):
-        raise ValueError("it reckons with powers (**), which may take for ever")
 
 
 def _encode_fast(
@@ -112,7 +71,7 @@ def _encode_fast(
         text, second_text or None, split_special_tokens=not read_special_tokens, verbose=False
     ).encodings[0]
     if not read_special_tokens:
-        special = _special_ids(tokenizer)
+        special = special_ids(tokenizer)
         if any(
             token in special and sequence is not None
             for token, sequence in zip(encoded.ids, encoded.sequence_ids, strict=True)
@@ -145,7 +104,7 @@ def _own_ids(tokenizer: PreTrainedTokenizerBase, text: str, read_special_tokens:
             part, add_special_tokens=False, split_special_tokens=not read_special_tokens, verbose=False
         )
 
-    ids, special = read(text), _special_ids(tokenizer)
+    ids, special = read(text), special_ids(tokenizer)
     if read_special_tokens or special.isdisjoint(ids):
         return ids
     # Some (BERT's) never split the name of a special token. It is cut after its first character, and read in parts.
@@ -175,7 +134,7 @@ def _without_special_pieces(tokenizer: PreTrainedTokenizerBase) -> tokenizers.To
         backend.no_padding()
         state = json.loads(backend.model.__getstate__())
         # A name that nobody types. Ids stay what they are.
-        renamed = {tokenizer.convert_ids_to_tokens(index): f"\ufdd0{index}" for index in _special_ids(tokenizer)}
+        renamed = {tokenizer.convert_ids_to_tokens(index): f"\ufdd0{index}" for index in special_ids(tokenizer)}
         vocabulary = state["vocab"]
         if isinstance(vocabulary, dict):
             state["vocab"] = {renamed.get(piece, piece): index for piece, index in vocabulary.items()}
@@ -188,8 +147,8 @@ def _without_special_pieces(tokenizer: PreTrainedTokenizerBase) -> tokenizers.To
     return _plain_backends[tokenizer]
 
 
-def _special_ids(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
-    """Special tokens of the vocabulary, except one that only stands for unknown words."""
+def special_ids(tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
+    """The ids of the special tokens, except one that only stands for unknown words."""
     ids = {index for index, token in tokenizer.added_tokens_decoder.items() if token.special}
     ids.update(tokenizer.all_special_ids)
     others = {getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "sep", "cls", "pad", "mask")}

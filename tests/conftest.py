@@ -9,8 +9,18 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import install_import_hook
 
-# While the tests run, the shapes in the signatures of transformer_core are checked.
-install_import_hook("transformer_core", "shape_checking.check_shapes")
+ROOT = Path(__file__).parents[1]
+
+# While the tests run, the shapes in the signatures of transformer_core are checked. Modules without shapes are left as
+# they are: nothing in them would be checked, and the recorder's functions, called at every step, would be much slower.
+install_import_hook(
+    [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in ROOT.glob("transformer_core/**/*.py")
+        if "jaxtyping" in path.read_text(encoding="utf-8")
+    ],
+    "shape_checking.check_shapes",
+)
 
 SENTENCES = [
     ("The cat sleeps.", "Die Katze schläft."),

@@ -190,7 +190,7 @@ def test_a_hub_that_is_down_does_not_matter_to_what_is_in_the_cache(hub):
 def test_a_hub_that_never_answers_is_not_waited_for(hub, monkeypatch):
     folder = download("owner/name")
     over = threading.Event()
-    hub.before_an_answer = over.wait
+    hub.before_an_answer = lambda: over.wait(3)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_ETAG_TIMEOUT", 0.1)
     assert download("owner/name") == folder
     with pytest.raises(OSError, match=r"cannot be reached \(ReadTimeout\), and owner/name@other is not in the cache"):

@@ -66,6 +66,8 @@ class ModelChoice:
     """A bundled model's name, a folder or a hub name."""
     device: str = "auto"
     dtype: str = "auto"
+    version: str = ""
+    """What `settled` found on the disk; whoever asks for this choice again gets the same model."""
 
 
 def models() -> list[str]:
@@ -116,9 +118,8 @@ def load(choice: ModelChoice, progress: Progress | None = None) -> zoo.Inspectab
     Raises:
         ModelError: there is no such model, it may not be opened here, or its files are missing or damaged.
     """
-    choice = _on_its_device(choice)
     try:
-        return _load(choice, _version(choice.name), progress)
+        return _load(settled(choice), progress)
     except (OSError, ValueError) as error:
         raise ModelError(str(error)) from error
     except MemoryError as error:
@@ -132,18 +133,13 @@ def load(choice: ModelChoice, progress: Progress | None = None) -> zoo.Inspectab
         ) from error
 
 
-def _same_model(choice: ModelChoice, version: str, progress: Progress | None) -> tuple[ModelChoice, str]:
-    return choice, version
-
-
 # Sessions that want the same model wait for the one that loads it; others go on.
 @cached(
     _bounded_cache(MAX_MODELS, MAX_MODEL_BYTES, _model_bytes),
-    key=_same_model,
+    key=lambda choice, progress: choice,
     condition=threading.Condition(),
 )
-def _load(choice: ModelChoice, version: str, progress: Progress | None) -> zoo.InspectableModel:
-    """`version` is part of the cache's key."""
+def _load(choice: ModelChoice, progress: Progress | None) -> zoo.InspectableModel:
     allowed = permissions()
     _make_room(choice.name)
     try:
@@ -156,7 +152,7 @@ def _load(choice: ModelChoice, version: str, progress: Progress | None) -> zoo.I
             progress=progress,
         )
     except zoo.DeviceMemoryError:
-        return _load(dataclasses.replace(choice, device="cpu"), version, progress)
+        return _load(dataclasses.replace(choice, device="cpu"), progress)
 
 
 def _make_room(name: str) -> None:
@@ -168,14 +164,13 @@ def _make_room(name: str) -> None:
             cache.popitem()
 
 
-def _on_its_device(choice: ModelChoice) -> ModelChoice:
-    """The same with the device that "auto" means, so that both share what is kept."""
-    return dataclasses.replace(choice, device=choose_device(choice.device).type)
+def settled(choice: ModelChoice) -> ModelChoice:
+    """The same with the device that "auto" means, so that both share what is kept, and with the files as they are now.
 
-
-def _version(name: str) -> str:
-    """Changes when the files of a model are replaced, and with the folder that a name means."""
-    return " ".join(f"{path} {modified} {size}" for path, modified, size in _state(name))
+    Files that are replaced make another choice. A page settles its choice once, so that all of it shows one model.
+    """
+    version = choice.version or " ".join(f"{path} {modified} {size}" for path, modified, size in _state(choice.name))
+    return dataclasses.replace(choice, device=choose_device(choice.device).type, version=version)
 
 
 def _state(name: str) -> list[tuple[Path, int, int]]:
@@ -205,17 +200,16 @@ def inspect(choice: ModelChoice, content: Content, options: zoo.InspectionOption
         InputError: the input or an option cannot be used; the message is for the visitor.
         ModelError: the model cannot be loaded.
     """
-    choice = _on_its_device(choice)
-    return _inspect(choice, content, options, _version(choice.name))
+    return _inspect(settled(choice), content, options)
 
 
 @cached(
     _bounded_cache(MAX_INSPECTIONS, MAX_INSPECTION_BYTES, _inspection_bytes),
     condition=threading.Condition(),
 )
-def _inspect(choice: ModelChoice, content: Content, options: zoo.InspectionOptions, version: str) -> Inspection:
-    """`version` is part of the cache's key. A result of the CPU that stands in for the GPU's is kept like any other,
-    so that the GPU is not filled up again at every rerun."""
+def _inspect(choice: ModelChoice, content: Content, options: zoo.InspectionOptions) -> Inspection:
+    """A result of the CPU that stands in for the GPU's is kept like any other, so that the GPU is not filled up again
+    at every rerun."""
     seen: str | Image = content.image if isinstance(content, Picture) else content
     try:
         inspection = load(choice).inspect(seen, options)
@@ -231,15 +225,12 @@ def _inspect(choice: ModelChoice, content: Content, options: zoo.InspectionOptio
 
 def overview(choice: ModelChoice, content: Content, options: zoo.InspectionOptions, stack: str) -> list[np.ndarray]:
     """The thumbnails of all heads of a stack, (head, row, column) for each layer, of what `inspect` gives."""
-    choice = _on_its_device(choice)
-    return _overview(choice, content, options, _version(choice.name), stack)
+    return _overview(settled(choice), content, options, stack)
 
 
 @cached(LRUCache(MAX_OVERVIEWS), condition=threading.Condition())
-def _overview(
-    choice: ModelChoice, content: Content, options: zoo.InspectionOptions, version: str, stack: str
-) -> list[np.ndarray]:
-    layers = _inspect(choice, content, options, version).stacks[stack]
+def _overview(choice: ModelChoice, content: Content, options: zoo.InspectionOptions, stack: str) -> list[np.ndarray]:
+    layers = _inspect(choice, content, options).stacks[stack]
     cells = thumbnail_cells(max(layers.num_heads(layer) for layer in range(len(layers))))
     # One head after the other: all maps of a layer together can be gigabytes.
     return [

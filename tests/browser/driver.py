@@ -16,7 +16,9 @@ TO_SCREEN = """(plot, [x, y]) => {
     return [box.x + xaxis._offset + xaxis.d2p(x), box.y + yaxis._offset + yaxis.d2p(y)];
 }"""
 
-CONTRAST = """([element, ground]) => {
+CONTRAST = """element => {
+    if (!element.isConnected) return null;
+    const ground = document.querySelector('[data-testid=stApp]');
     const luminance = colour => {
         const [r, g, b] = colour.match(/[0-9.]+/g).slice(0, 3).map(value => {
             const share = value / 255;
@@ -159,9 +161,10 @@ class App:
 
     def contrast(self, element: Locator) -> float:
         """Contrast ratio of an element's text with the page behind it (WCAG 2)."""
-        return self.page.evaluate(
-            CONTRAST, [element.element_handle(), self.page.get_by_test_id("stApp").element_handle()]
-        )
+        # A chart that is drawn anew just now has other elements a moment later.
+        while (contrast := element.evaluate(CONTRAST)) is None:
+            pass
+        return contrast
 
     def overflow(self) -> tuple[int, int]:
         """Pixels by which the page is wider, and higher, than the window."""

@@ -1,5 +1,6 @@
 """Models of one's own on the Attention page: every family, against transformers itself."""
 
+import dataclasses
 import io
 import json
 import re
@@ -153,6 +154,38 @@ def test_a_chat_model_replies_to_a_message_in_its_template(app, tiny_checkpoints
     assert ">Reply<" in words(app) and "headlight-prompt" not in words(app)
 
 
+def press_open(app):
+    return app.button(key="open").click().run()
+
+
+@pytest.mark.parametrize("name", ["someone/huge-model", r"\\server\share", "/nowhere"])
+def test_a_link_alone_opens_nothing_but_a_folder_of_this_machine(app, monkeypatch, name):
+    loaded = []
+
+    def load(name, *_, **__):
+        loaded.append(name)
+        raise OSError("not here")
+
+    monkeypatch.setattr(zoo, "load", load)
+    show(app, name, text=CAT)
+    assert_calm(app)
+    assert not loaded and "Press Open" in app.info[0].value
+    assert app.text_input(key="text").value == CAT
+    press_open(app)
+    assert loaded == [name] and "not here" in app.error[0].value
+    app.selectbox(key="dtype").set_value("bfloat16").run()
+    assert loaded == [name] * 2, "what was asked for once is asked for"
+
+
+def test_a_link_alone_does_not_open_what_may_be_a_network_share(app, tiny_checkpoints):
+    show(app, f"/{tiny_checkpoints['encoder']}")
+    assert_calm(app)
+    assert "Press Open" in app.info[0].value
+    press_open(app)
+    assert_calm(app)
+    assert app.markdown[0].value.startswith("BertModel")
+
+
 def test_a_download_is_shown(app, monkeypatch, tiny_checkpoints):
     original, shown = zoo.load, []
 
@@ -165,6 +198,7 @@ def test_a_download_is_shown(app, monkeypatch, tiny_checkpoints):
     drawn = DeltaGenerator.progress
     monkeypatch.setattr(DeltaGenerator, "progress", lambda self, *args: shown.append(args) or drawn(self, *args))
     show(app, "owner/name")
+    press_open(app)
     assert_calm(app)
     (share, text), nothing = shown
     assert share == 0.25 and "250 of 1,000 MB" in text and "stop" in text
@@ -295,6 +329,26 @@ def test_a_row_of_weights_lies_on_the_image(app, tiny_checkpoints, eager, query,
     np.testing.assert_allclose(matrix(app)["data"][0]["z"], outputs.attentions[1][0, 1], atol=1e-5)
 
 
+def test_an_image_is_still_looked_at_after_a_text_model(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["image"])
+    assert "now the model looks at a drawn disc and square" in app.file_uploader(key="image").label
+    file = io.BytesIO()
+    Image.new("RGB", (40, 40), "white").save(file, "PNG")
+    app.file_uploader(key="image").upload("**white**.png", file.getvalue(), "image/png").run()
+    seen = pictures_of(app)
+    for family in ("causal", "image"):
+        app.text_input(key="own").set_value(str(tiny_checkpoints[family]))
+        press_open(app)
+        assert_calm(app)
+    assert pictures_of(app) == seen
+    assert app.file_uploader(key="image").label.endswith(r"\*\*white\*\*\.png")
+
+
+def pictures_of(app):
+    """The image under the weights, as the browser gets it."""
+    return [image["source"] for chart in charts(app) for image in chart["layout"].get("images", ())]
+
+
 def test_a_file_that_is_no_image_is_refused_and_another_can_be_chosen(app, tiny_checkpoints):
     show(app, tiny_checkpoints["image"])
     app.file_uploader(key="image").upload("x.png", b"no image", "image/png").run()
@@ -340,6 +394,7 @@ def test_a_model_that_cannot_be_opened_says_why_and_the_page_goes_on(app, tiny_c
     if damage == "config":
         (folder / "config.json").write_text("{")
     show(app, folder, text=CAT)
+    press_open(app)
     assert not app.exception
     assert "The model cannot be loaded" in app.error[0].value
     assert len(app.error[0].value) > 60 and "Traceback" not in app.error[0].value
@@ -390,6 +445,7 @@ def test_class_names_are_text(app, tiny_checkpoints, tmp_path, text):
 def test_a_models_name_is_text(app, text):
     """Of a link that somebody else wrote."""
     show(app, f"/nowhere/{text}")
+    press_open(app)
     assert not app.exception
     message = app.error[0].value
     for markup in ("**b**", "$x^2$", ":red[r]", "[l](", "`c`", "\u202e", "\u2066"):
@@ -426,6 +482,40 @@ def test_impossible_values_in_a_link_are_ignored(app, tiny_checkpoints, family, 
     show(app, tiny_checkpoints[family], **link)
     assert_calm(app)
     assert charts(app)
+
+
+def test_weights_that_are_no_numbers_are_named(app, tiny_checkpoints, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_checkpoints["masked"], folder)
+    weights = load_file(folder / "model.safetensors")
+    weights["bert.encoder.layer.1.attention.self.query.weight"][:8] = float("nan")
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    show(app, folder, text=CAT, layer="2", head="1")
+    assert_calm(app)
+    assert "are not numbers (NaN)" in app.warning[0].value
+    assert len(charts(app)) == 1 and "Do not rely on these weights" in words(app) and "nan" not in words(app)
+    # The head beside it is whole.
+    app.number_input(key="head").set_value(2).run()
+    assert_calm(app)
+    assert not app.warning and np.isfinite(matrix(app)["data"][0]["z"]).all()
+
+
+def test_a_continuation_that_ends_at_once_is_called_empty(app, tiny_checkpoints, monkeypatch):
+    seen = zoo.load(str(tiny_checkpoints["causal"]), "cpu").inspect(CAT)
+    monkeypatch.setattr(library, "inspect", lambda *_: dataclasses.replace(seen, answer=""))
+    show(app, tiny_checkpoints["causal"], text=CAT, new="3")
+    assert_calm(app)
+    assert "(empty)" in words(app) and "To let it write" not in words(app)
+
+
+def test_files_that_change_while_the_page_is_drawn_do_not_mix_two_models(pretrained, tiny_checkpoints, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_checkpoints["encoder"], folder)
+    choice, options = library.settled(library.ModelChoice(str(folder), "cpu")), zoo.InspectionOptions()
+    seen = library.inspect(choice, CAT, options)
+    shutil.rmtree(folder)
+    thumbnails = library.overview(choice, CAT, options, "self")
+    np.testing.assert_array_equal(thumbnails[1][2], seen.stacks["self"].weights(1, 2))
 
 
 def test_replaced_weights_are_loaded_anew(pretrained, tiny_checkpoints, tmp_path):

@@ -14,11 +14,6 @@ from viz_app.examples import examples_for
 from viz_app.library import Content, ModelChoice
 from viz_app.permissions import permissions
 
-NAME_A_MODEL = (
-    "Name a model of your own, and press Enter: a folder with config.json, safetensors weights and a tokenizer, or a "
-    "name on the Hugging Face hub, which is then downloaded. Nothing is loaded before, and no code of the model is run."
-)
-
 NOT_AN_EXPLANATION = (
     "Attention is not explanation: a weight says how much of a token's value vector is read, not that the token caused "
     "the answer. Other weights can give the same answer (Jain & Wallace 2019; the reply: Wiegreffe & Pinter 2019)."
@@ -46,7 +41,7 @@ def page() -> None:
             st.error(literal(str(error)))
             return
     if chosen.model is None:
-        answer.info(NAME_A_MODEL)
+        answer.info(chosen.advice)
     if model is None:
         return
     with answer:

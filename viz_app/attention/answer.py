@@ -32,7 +32,7 @@ def show_answer(model: InspectableModel, inspection: Inspection, options: Inspec
 def show_text(model: InspectableModel, inspection: Inspection, options: InspectionOptions) -> None:
     """The answer in words, or what takes its place."""
     name, answer, prompt = ANSWER[model.family], inspection.answer, ""
-    if not answer and model.family in NO_ANSWER:
+    if not (answer or options.new_tokens) and model.family in NO_ANSWER:
         st.caption(NO_ANSWER[model.family])
         return
     if model.languages:

@@ -3,6 +3,7 @@
 import dataclasses
 import html
 
+import numpy as np
 import streamlit as st
 
 from transformer_core.inspection.inspection import AttentionStack, Inspection, PatchImage
@@ -25,6 +26,11 @@ from viz_app.library import Content, ModelChoice
 from viz_app.state import keep_in_range
 
 VIEWS = ("On the image", "Matrix")
+
+NO_NUMBERS = (
+    "Weights of this head are not numbers (NaN), so they have no colour. The model's parameters may be damaged, or its "
+    "values too large for the precision that is chosen in the options."
+)
 
 HEIGHT = 380
 """Of the overview, and of a head with few tokens, in pixels."""
@@ -71,6 +77,11 @@ def explore(
         cells = thumbnail_cells(max(stack.num_heads(each) for each in range(len(stack))))
         st.caption(thumbnail_note(len(stack.query_tokens), len(stack.key_tokens), cells))
     with detail:
+        unknown = np.isnan(thumbnails[layer][head])
+        if unknown.any():
+            st.warning(NO_NUMBERS)
+        if unknown.all():
+            return
         image = inspection.image
         if image is None or not covers(image, len(stack.key_tokens)):
             show_head(stack, layer, head, scale, height)
@@ -190,7 +201,7 @@ def show_head(stack: AttentionStack, layer: int, head: int, scale: str, height: 
         )
         return
     weights = stack.weights(layer, head).cpu().numpy()
-    row, column, weight = strongest_pair(weights)
+    row, column, weight = strongest_pair(np.nan_to_num(weights))
     where = f"{stack_name(stack.name)}, layer {layer + 1}, head {head + 1}"
     st.plotly_chart(
         head_heatmap(weights, queries, keys, stack.query_label, stack.key_label, scale, height),

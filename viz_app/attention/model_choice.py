@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer_core.zoo import InspectableModel
-from transformer_core.zoo.loading import DTYPES, Progress
+from transformer_core.zoo.loading import DTYPES, Progress, local_folder
 from viz_app import library
 from viz_app.attention.words import purpose, sizes
 from viz_app.errors import literal
@@ -22,15 +22,31 @@ WHAT_TO_NAME = {
 }
 """What the box for a model of one's own takes, by whether folders and hub names are allowed."""
 
+NAME_A_MODEL = (
+    "Name a model of your own, and press Enter: a folder with config.json, safetensors weights and a tokenizer, or a "
+    "name on the Hugging Face hub, say google-bert/bert-base-uncased, which is then downloaded. Nothing is loaded "
+    "before, and no code of the model is run."
+)
+
+PRESS_OPEN = (
+    "The link to this page names a model that is no folder on this machine. Press Open if you want it: a model of the "
+    "Hugging Face hub is downloaded then. No code of the model is run."
+)
+
+ASKED_FOR = "asked for"
+"""Where a session keeps the names that its visitor has asked for with Enter or Open."""
+
 
 @dataclass(frozen=True)
 class Chosen:
     """What the first row of the page holds."""
 
     model: ModelChoice | None
-    """None as long as no model of one's own is named."""
+    """None as long as no model of one's own is asked for."""
     options: st.delta_generator.DeltaGenerator
     """The popover for what is rarely touched."""
+    advice: str = NAME_A_MODEL
+    """What to do as long as there is no model."""
 
 
 def choose_model(names: list[str], allowed: Permissions) -> Chosen:
@@ -46,15 +62,16 @@ def choose_model(names: list[str], allowed: Permissions) -> Chosen:
             help=None if allowed.own_models else HOW_TO_ALLOW,
             width=180,
         )
-        if name == OWN:
+        is_own = name == OWN
+        if is_own:
             name = name_own(allowed)
         options = st.popover("Options")
     with options:
         device = st.selectbox(
             "Device", library.devices(), format_func=library.device_name, key="device", bind="query-params"
         )
-        if name in names:
-            return Chosen(ModelChoice(name, device), options)
+        if not is_own:
+            return Chosen(library.settled(ModelChoice(name, device)), options)
         dtype = st.selectbox(
             "Precision",
             DTYPES,
@@ -63,7 +80,11 @@ def choose_model(names: list[str], allowed: Permissions) -> Chosen:
             help="The number type of weights and computation. auto: float32 on a CPU, on a GPU the type that the model "
             "was saved in. float16 can overflow, and is slow on many CPUs.",
         )
-    return Chosen(ModelChoice(name, device, dtype) if name else None, options)
+    if not name:
+        return Chosen(None, options)
+    if not opens_by_itself(name, allowed):
+        return Chosen(None, options, PRESS_OPEN)
+    return Chosen(library.settled(ModelChoice(name, device, dtype)), options)
 
 
 def asks_for_own() -> bool:
@@ -72,7 +93,7 @@ def asks_for_own() -> bool:
 
 
 def name_own(allowed: Permissions) -> str:
-    """The folder or hub name that was opened last. In a form, so that nothing is loaded before Enter."""
+    """The folder or hub name in the box. In a form, so that nothing is loaded before Enter."""
     label = WHAT_TO_NAME[allowed.local_models, allowed.hub]
     with st.form("own-form", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         own = st.text_input(
@@ -80,11 +101,25 @@ def name_own(allowed: Permissions) -> str:
             key="own",
             bind="query-params",
             persist_state="session",
-            placeholder=f"{label}, then Enter",
+            placeholder=label,
             label_visibility="collapsed",
         )
-        st.form_submit_button("Open", key="open")
-    return clean_text(own).strip()
+        own = clean_text(own).strip()
+        if st.form_submit_button("Open", key="open"):
+            st.session_state.setdefault(ASKED_FOR, set()).add(own)
+    return own
+
+
+def opens_by_itself(name: str, allowed: Permissions) -> bool:
+    """Whether a model of one's own is opened without the visitor's asking for it, as by a link from elsewhere.
+
+    That is so for folders on this machine. Whoever writes a link must not make others download, nor (as a network
+    share would) send anything to another machine.
+    """
+    if name in st.session_state.get(ASKED_FOR, ()):
+        return True
+    is_share = name[:2].replace("\\", "/") == "//"
+    return allowed.local_models and not is_share and local_folder(name) is not None
 
 
 def open_model(choice: ModelChoice) -> InspectableModel | None:

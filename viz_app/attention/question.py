@@ -29,6 +29,9 @@ NEW_TOKENS = 5
 MANY_TOKENS = 30
 """From here on, the tokens to mask scroll in a box."""
 
+LAST_IMAGE = "last image"
+"""Where a session keeps the file of the image that its visitor chose last."""
+
 MOST_TOKENS = 500
 """Tokens that are offered to be masked: a browser takes seconds to draw more."""
 
@@ -211,11 +214,18 @@ def ask_image() -> Picture:
     Raises:
         InputError: a file that cannot be read.
     """
-    file = st.file_uploader(
-        "Your image; until there is one, the model looks at " + pictures.drawn().name,
+    file = st.session_state.get(LAST_IMAGE)
+    st.file_uploader(
+        f"Your image; now the model looks at {literal(file.name) if file else pictures.drawn().name}",
         pictures.SUFFIXES,
         key="image",
+        on_change=take_image,
         max_upload_size=pictures.MAX_MEGABYTES,
         help="PNG, JPEG or WebP. It stays on the machine that runs Headlight, in memory, and is not part of the link.",
     )
     return pictures.read(file.name, file.getvalue()) if file else pictures.drawn()
+
+
+def take_image() -> None:
+    """Keep the image that was chosen, or that there is none. The field forgets its file while another model is open."""
+    st.session_state[LAST_IMAGE] = st.session_state["image"]

@@ -52,13 +52,15 @@ def thumbnail_note(num_queries: int, num_keys: int, cells: int = THUMBNAIL_CELLS
 
 
 def sees_later(thumbnails: Float[np.ndarray, "head row column"]) -> bool | None:
-    """Whether any query reads from a key behind it; None where only one token is.
+    """Whether any query reads from a key behind it; None where only one token is, or no numbers (NaN).
 
     Args:
         thumbnails: of a stack whose rows and columns are the same tokens, so that a cell above the diagonal stands for
             later keys alone.
     """
-    return bool(np.triu(thumbnails, 1).any()) if thumbnails.shape[-1] > 1 else None
+    if thumbnails.shape[-1] == 1 or np.isnan(thumbnails).any():
+        return None
+    return bool(np.triu(thumbnails, 1).any())
 
 
 def head_grid(

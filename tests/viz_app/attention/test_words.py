@@ -71,6 +71,7 @@ def test_stacks_have_names():
         (np.full((2, 3, 3), 0.3), True),
         (np.ones((2, 1, 1)), None),
         (np.stack([np.eye(3), np.eye(3)[::-1]]), True),
+        (np.full((2, 3, 3), np.nan), None),
     ],
 )
 def test_whether_rows_see_later_columns_is_read_off_the_weights(weights, expected):

@@ -303,6 +303,19 @@ def test_other_errors_are_not_taken_for_a_full_gpu(model, monkeypatch):
         model.inspect("The cat sleeps.")
 
 
+def test_torchs_default_dtype_does_not_matter(model):
+    """It changes for a moment while a model of another kind is opened in half precision."""
+    alone = model.inspect("The cat sleeps.")
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        meanwhile = model.inspect("The cat sleeps.")
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert meanwhile.answer == alone.answer
+    for name, stack in meanwhile.stacks.items():
+        assert all(torch.equal(stack.weights(layer), alone.stacks[name].weights(layer)) for layer in range(len(stack)))
+
+
 def test_sessions_share_a_model(model):
     """Four threads inspect their own sentence at once and each gets what it would get alone."""
     texts = ["The cat sleeps.", "The dog drinks water.", "I see the cat.", "We are tired today."]

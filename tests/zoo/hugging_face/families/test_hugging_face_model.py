@@ -221,6 +221,19 @@ def test_threads_share_a_model(model_class, config, tokenizer, family):
 
 
 @pytest.mark.parametrize(("model_class", "config", "tokenizer", "family"), FAMILIES)
+def test_torchs_default_dtype_does_not_matter(model_class, config, tokenizer, family):
+    """transformers changes it for the whole process, for a moment, while another model is opened in half precision."""
+    model = of_family(random_model(model_class, config), tokenizer, family)
+    expected = everything(model.inspect(TEXT, OPTIONS))
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        found = everything(model.inspect(TEXT, OPTIONS))
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert found == expected
+
+
+@pytest.mark.parametrize(("model_class", "config", "tokenizer", "family"), FAMILIES)
 def test_the_network_is_left_as_it_was(model_class, config, tokenizer, family):
     network = random_model(model_class, config)
     model = of_family(network, tokenizer, family)

@@ -34,7 +34,10 @@ WEIGHT_DTYPES = {"F64": torch.float32, "F32": torch.float32, "BF16": torch.bfloa
 """How to keep weights, by the name of their dtype in a safetensors file."""
 
 _opening = threading.Lock()
-"""While a model is built, transformers changes settings of the whole process, such as torch's default dtype."""
+"""While a model is built, transformers changes settings of the whole process, such as torch's default dtype.
+
+Two models built at once would confuse each other. Inspecting meanwhile is safe: it does not depend on these settings.
+"""
 
 
 @dataclass(frozen=True)

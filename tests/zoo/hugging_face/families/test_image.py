@@ -104,7 +104,9 @@ def test_the_picture_is_what_the_model_saw(network, options):
 
 def test_the_picture_does_not_depend_on_torchs_default_dtype(network):
     image = noise(32, 32)
-    model = inspected(network, None, "image", image_processor=processor(image_mean=[0.5, 0.4, 0.3]))
+    model = inspected(
+        network, None, "image", image_processor=processor(image_mean=[0.5, 0.4, 0.3], image_std=[0.2, 0.3, 0.4])
+    )
     torch.set_default_dtype(torch.bfloat16)
     try:
         assert np.array_equal(model.inspect(image).image.pixels, np.asarray(image))

@@ -102,18 +102,6 @@ def test_the_picture_is_what_the_model_saw(network, options):
     assert (picture.grid, picture.first_patch) == ((4, 4), 1)
 
 
-def test_the_picture_does_not_depend_on_torchs_default_dtype(network):
-    image = noise(32, 32)
-    model = inspected(
-        network, None, "image", image_processor=processor(image_mean=[0.5, 0.4, 0.3], image_std=[0.2, 0.3, 0.4])
-    )
-    torch.set_default_dtype(torch.bfloat16)
-    try:
-        assert np.array_equal(model.inspect(image).image.pixels, np.asarray(image))
-    finally:
-        torch.set_default_dtype(torch.float32)
-
-
 def test_patches_lie_where_their_labels_say():
     """One bright patch is at its row and column in the picture, and the token so labelled is the one that holds it."""
     pixels = np.zeros((32, 32, 3), dtype=np.uint8)

@@ -123,12 +123,7 @@ class ImageModel(HuggingFaceModel):
         """The image that the model saw, with the processor's arithmetic undone."""
         pixels = pixel_values.float().movedim(0, -1)
         if getattr(self._processor, "do_normalize", False):
-            std, mean = (
-                # Not in torch's default dtype, which is another while a model is opened in another thread.
-                torch.tensor(each, dtype=torch.float32)
-                for each in (self._processor.image_std, self._processor.image_mean)
-            )
-            pixels = pixels * std + mean
+            pixels = pixels * torch.tensor(self._processor.image_std) + torch.tensor(self._processor.image_mean)
         if getattr(self._processor, "do_rescale", False):
             pixels = pixels / self._processor.rescale_factor
         return pixels.round().clamp(0, 255).to(torch.uint8).expand(-1, -1, 3).numpy()

@@ -194,7 +194,7 @@ def test_text_over_the_limit_is_refused_with_counts(model):
     assert str(caught.value).startswith(
         f"This text is {length:,} tokens long; this model reads at most 63. Shorten it by {length - 63:,} tokens"
     )
-    characters = int(re.search(r"about ([\d,]+) of its 8,000 characters", str(caught.value))[1].replace(",", ""))
+    characters = int(re.search(r"about ([\d,]+) of the 8,000 characters", str(caught.value))[1].replace(",", ""))
     shortened = text[:-characters].rsplit(maxsplit=1)[0]  # it is about so many: up to a word
     assert len(model.translator.tokenizer.encode(shortened)) <= 63
     assert model.inspect(shortened).stacks["encoder"].query_tokens[-1] == "</s>"

@@ -50,5 +50,5 @@ def check_length(text: str, length: int, max_tokens: int | None, what: str = "Th
         characters = -(-len(text) * excess // length)
         raise InputError(
             f"{what} {length:,} tokens long; this model reads at most {max_tokens:,}. "
-            f"Shorten it by {tokens}, which is about {characters:,} of its {len(text):,} characters."
+            f"Shorten it by {tokens}, which is about {characters:,} of the {len(text):,} characters."
         )

@@ -1,7 +1,6 @@
 """Checkpoints of small random models that never touch the disk, and what transformers itself makes of them."""
 
 import copy
-from pathlib import Path
 
 import torch
 import transformers
@@ -91,7 +90,6 @@ def checkpoint(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None
     }
     return Checkpoint(
         name="tiny",
-        folder=Path("tiny"),
         family=family,
         architecture=type(model).__name__,
         model=model.eval(),

@@ -46,7 +46,6 @@ class Checkpoint:
 
     name: str
     """As it was asked for."""
-    folder: Path
     family: Family
     architecture: str
     """The class that was loaded, say "BertForMaskedLM"."""
@@ -114,7 +113,6 @@ def open_checkpoint(folder: Path, name: str, device: str = "auto", dtype: str = 
     embeds = choice.family == "embedding"
     return Checkpoint(
         name=name,
-        folder=folder,
         family=choice.family,
         architecture=choice.architecture,
         model=model,

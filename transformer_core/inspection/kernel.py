@@ -1,12 +1,12 @@
 """Calls of PyTorch's own kernel, scaled_dot_product_attention: running them, and reading what they say."""
 
 import dataclasses
+import sys
 import types
 
 import torch
 from torch import Tensor
 from torch.nn.attention import SDPBackend
-from torch.nn.attention.bias import CausalBias
 
 KERNEL = torch._C._nn.scaled_dot_product_attention
 """`torch.nn.functional.scaled_dot_product_attention` itself, whatever stands there now."""
@@ -60,7 +60,9 @@ def call_kernel(
     """
     if query.is_nested:
         raise NotImplementedError(f"{name!r} attends over nested tensors, which cannot be recorded: use padding")
-    if isinstance(attn_mask, CausalBias):
+    # Who has such a mask has imported its module already; to import it here would load the whole compiler.
+    causal_bias = sys.modules.get("torch.nn.attention.bias")
+    if causal_bias is not None and isinstance(attn_mask, causal_bias.CausalBias):
         raise NotImplementedError(
             f"{name!r} has a mask of type {type(attn_mask).__name__}, which cannot be recorded: use a boolean tensor"
         )

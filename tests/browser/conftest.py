@@ -59,8 +59,10 @@ def _wait_until_healthy(process: subprocess.Popen, address: str, log: Path) -> N
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium that asks nobody for anything. Without one this fails, and says how to get it."""
+    """A headless Chromium that reaches this machine only. Without one this fails, and says how to get it."""
     quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"]
+    # Not by routing requests: that would switch the browser's cache off.
+    quiet.append("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium.find(playwright),
@@ -70,25 +72,34 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def profile(browser) -> Iterator[BrowserContext]:
+    """What all windows share: the browser's cache, so that Streamlit's and Plotly's code is fetched once."""
+    with browser.new_context() as context:
+        yield context
+
+
 @pytest.fixture
-def open_app(browser, server) -> Iterator:
+def open_app(profile, server) -> Iterator:
     """`open_app(path="/", width=1440, height=900, theme="light", server=...)` opens a window.
 
     When the test ends, nothing may have gone wrong in any window that it opened: no request to another machine, no
     error in the console, no traceback or failure message on the screen.
     """
-    opened: list[tuple[BrowserContext, App]] = []
+    opened: list[App] = []
 
     def open_window(
         path: str = "/", width: int = 1440, height: int = 900, theme: str = "light", server: str = server
     ) -> App:
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme)
-        app = App(context.new_page(), server)
-        opened.append((context, app))
+        page = profile.new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=theme)
+        app = App(page, server)
+        opened.append(app)
         app.open(path)
         return app
 
     yield open_window
-    for context, app in opened:
+    for app in opened:
         app.assert_nothing_went_wrong()
-        context.close()
+        app.page.close()

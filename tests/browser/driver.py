@@ -41,18 +41,15 @@ class App:
         self.server = server
         self.problems: list[str] = []
         page.set_default_timeout(PATIENCE)
-        page.route("**/*", self._only_the_server)
+        page.on("request", self._note_other_machines)
         page.on("console", self._note_errors)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.on("dialog", self._dismiss)
 
-    def _only_the_server(self, route) -> None:
-        address = urlsplit(route.request.url)
-        if address.hostname == "127.0.0.1" or address.scheme in ("data", "blob"):
-            route.continue_()
-        else:
-            self.problems.append(f"asked for {route.request.url}")
-            route.abort()
+    def _note_other_machines(self, request) -> None:
+        address = urlsplit(request.url)
+        if address.hostname != "127.0.0.1" and address.scheme not in ("data", "blob"):
+            self.problems.append(f"asked for {request.url}")
 
     def _note_errors(self, message) -> None:
         if message.type != "error":
@@ -131,14 +128,19 @@ class App:
         expect(self.readout).to_contain_text(beginning, timeout=PATIENCE)
         self.wait()
 
+    def click_point(self, plot: Locator, point: tuple[float, float]) -> None:
+        """Click where a chart has a point, once the page has stopped moving."""
+        before, place = None, plot.evaluate(TO_SCREEN, point)
+        while place != before:
+            self.page.wait_for_timeout(100)
+            before, place = place, plot.evaluate(TO_SCREEN, point)
+        self.page.mouse.click(*place)
+
     def click_thumbnail(self, layer: int, head: int) -> None:
         """Click the thumbnail of a head, both counted from 1."""
-        self.page.mouse.click(*self._thumbnail(layer, head))
-
-    def _thumbnail(self, layer: int, head: int) -> tuple[float, float]:
         markers = self.grid.evaluate("plot => ({at: plot.data[1].customdata, x: plot.data[1].x, y: plot.data[1].y})")
         index = [list(place) for place in markers["at"]].index([layer - 1, head - 1])
-        return self.grid.evaluate(TO_SCREEN, [markers["x"][index], markers["y"][index]])
+        self.click_point(self.grid, (markers["x"][index], markers["y"][index]))
 
     def hover(self, row: int, column: int) -> tuple[str, str, str]:
         """Query, key and weight as the hover text of a cell prints them; row and column are counted from 0."""

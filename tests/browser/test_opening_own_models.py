@@ -10,7 +10,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from tests.browser.conftest import running_app
-from tests.browser.driver import PATIENCE, TO_SCREEN
+from tests.browser.driver import PATIENCE
 from transformer_core import zoo
 
 pytestmark = pytest.mark.browser
@@ -51,16 +51,16 @@ def test_the_attention_of_a_clicked_patch_lies_on_an_uploaded_image(open_app, ti
     Image.fromarray(pixels).save(tmp_path / "noise.png")
     app = open_app(link(tiny_checkpoints["image"], layer=2, head=3))
     app.page.get_by_test_id("stFileUploader").locator("input").set_input_files(tmp_path / "noise.png")
-    expect(app.page.get_by_text("noise.png")).to_be_visible(timeout=PATIENCE)
+    expect(app.page.get_by_text("now the model looks at noise.png")).to_be_visible(timeout=PATIENCE)
+    app.wait()
     stack = zoo.load(str(tiny_checkpoints["image"]), "cpu").inspect(Image.open(tmp_path / "noise.png")).stacks["self"]
     picture = app.page.locator(".st-key-picture .js-plotly-plot")
     on_class = stack.weights(1, 2)[0, 1:].sum()
     expect(app.readout).to_contain_text(f"class gives {on_class:.3f} of its attention", timeout=PATIENCE)
-    app.wait()
     expect(picture).to_have_count(1, timeout=PATIENCE)
     query = stack.query_tokens.index("row 3, column 2")
     # Patches are 8 pixels a side.
-    app.page.mouse.click(*picture.evaluate(TO_SCREEN, [12, 20]))
+    app.click_point(picture, (12, 20))
     expect(app.readout).to_contain_text("row 3, column 2", timeout=PATIENCE)
     weights = stack.weights(1, 2)[query].numpy()
     expect(app.readout).to_contain_text(f"gives {weights[1:].sum():.3f} of its attention")
@@ -87,9 +87,12 @@ def test_names_from_a_hostile_model_do_nothing(open_app, tiny_checkpoints, tmp_p
 
 def test_a_phone_is_wide_enough_for_every_family(open_app, tiny_checkpoints):
     for family in ("causal", "masked", "image"):
-        app = open_app(link(tiny_checkpoints[family]), width=390, height=844)
+        app = open_app(link(tiny_checkpoints[family], text="The cat sleeps"), width=390, height=844)
         app.expect_charts(2 + (family != "masked"))
         assert app.overflow()[0] == 0
+        if family == "masked":
+            # Five labels that would run into each other.
+            assert "rotate(-45" in app.heatmap.locator(".x2tick text").first.get_attribute("transform")
 
 
 def test_a_trained_model_fits_a_laptop(open_app, tiny_checkpoints):

@@ -293,6 +293,7 @@ def test_two_texts_are_compared(app, tiny_checkpoints):
     show(app, tiny_checkpoints["embedding"], text="A cat is asleep.", second="The cat sleeps.")
     assert_calm(app)
     assert "Cosine similarity 0." in words(app)
+    assert ">Both texts<" in words(app)
     assert app.get_by_key("stack").options == ["Self", "Self, second text"]
 
 

@@ -98,6 +98,9 @@ def test_with_hub_names_alone_a_folder_is_refused(app, start, tiny_checkpoints):
     start("0.0.0.0", "--allow-hub")
     app.query_params.update({"model": "Your own model", "own": str(tiny_checkpoints["encoder"])})
     app.run()
+    assert_calm(app)
+    assert "Press Open" in app.info[0].value
+    app.button(key="open").click().run()
     assert not app.exception
     assert "folders are switched off here" in app.error[0].value
     assert not app.get("plotly_chart")

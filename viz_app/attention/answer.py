@@ -39,6 +39,8 @@ def show_text(model: InspectableModel, inspection: Inspection, options: Inspecti
         name = model.languages[1]
     if options.chat and "chat" in model.abilities:
         name = "Reply"
+    elif model.family == "embedding" and options.second_text.strip():
+        name = "Both texts"
     elif model.family == "causal":
         prompt = f'<span class="headlight-prompt">{html.escape(inspection.text)}</span>'
     # Text from the model is escaped: it is shown as it is, whatever it holds.

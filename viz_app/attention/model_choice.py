@@ -29,8 +29,8 @@ NAME_A_MODEL = (
 )
 
 PRESS_OPEN = (
-    "The link to this page names a model that is no folder on this machine. Press Open if you want it: a model of the "
-    "Hugging Face hub is downloaded then. No code of the model is run."
+    "The link to this page names a model. Press Open if you want it: a model of the Hugging Face hub is downloaded "
+    "then. Nothing is loaded before, and no code of the model is run."
 )
 
 ASKED_FOR = "asked for"
@@ -118,8 +118,12 @@ def opens_by_itself(name: str, allowed: Permissions) -> bool:
     """
     if name in st.session_state.get(ASKED_FOR, ()):
         return True
-    is_share = name[:2].replace("\\", "/") == "//"
-    return allowed.local_models and not is_share and local_folder(name) is not None
+    if name[:2].replace("\\", "/") == "//":
+        return False
+    if allowed.local_models and local_folder(name) is not None:
+        return True
+    # Where no download is allowed, opening it is refused with its reason.
+    return not allowed.hub
 
 
 def open_model(choice: ModelChoice) -> InspectableModel | None:

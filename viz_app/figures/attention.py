@@ -215,7 +215,7 @@ def head_heatmap(
             "overlaying": "x",
             "matches": "x",
             "side": "top",
-            "tickangle": -45 if len(keys) > 6 else 0,
+            "autotickangles": [0, -45],
             "title": f"key (column): {html.escape(key_label)}",
         },
         yaxis2={

@@ -43,7 +43,8 @@ def intervene(
     A call that is given by number is counted anew each time the model itself is called; of a model whose other methods
     are called instead, since the block began. A call that is given by its module's path is every call of that module,
     which suits generation. Works for all models that `record` can see, and together with it: a trace that is recorded
-    meanwhile has the weights of changed heads as the model itself had them (`AttentionCall.changed_heads`). The other
+    inside this block names the changed heads (`AttentionCall.changed_heads`) and has their weights as the model itself
+    had them. The other
     heads of a changed call keep their outputs bit for bit. Gradients do not flow through changed heads.
 
     Args:
@@ -149,7 +150,7 @@ class _Intervener(AttentionMode):
 
     def check_all_were_made(self) -> None:
         """Raise a ValueError if something was not, or not wholly, changed."""
-        if partly := self._changed & set(self.not_all_seen()):
+        if partly := self._changed & {name for name, _ in self.not_all_seen()}:
             raise ValueError(
                 f"The heads of {sorted(partly)} do more than their weights times their values, and only that was "
                 "changed, so that the result is not what was asked for."

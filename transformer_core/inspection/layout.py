@@ -6,6 +6,8 @@ import types
 import torch
 from torch import Tensor, nn
 
+_CALL_OF_A_MODULE = nn.Module._call_impl.__code__
+
 NUMBER_OF_HEADS = ("num_heads", "n_heads", "n_head", "num_attention_heads", "nhead", "heads")
 """What modules call their number of heads."""
 
@@ -41,27 +43,35 @@ class Layout:
         Args:
             lead: the leading dimensions.
             module: which attends.
-            frame: the running function of the module.
+            frame: the innermost running function that holds the module.
             merged: sizes of the two dimensions that the model made one of.
             is_batch_first: whether it is known that the first of these is the batch.
         """
         self.lead = lead
         self.is_guess = False
         """Whether the division cannot be told from the shapes."""
-        heads, sizes = stated_heads(module), _sizes_of_input(frame)
+        heads = stated_heads(module)
+        self.sizes_of_input = sizes = _sizes_of_input(module, frame)
+        if merged is not None and math.prod(merged) != math.prod(lead):
+            merged, self.is_guess = None, True  # something else was done to them in between
         if len(lead) == 1:
             self._parts = merged or self._divided(lead[0], heads, sizes)
-            self.is_guess = merged is None and 1 not in self._parts and not is_batch_first
+            if merged is None and not is_batch_first:
+                self.is_guess |= self._parts[1] > 1 < self._parts[0] or (bool(sizes) and lead[0] not in sizes)
         else:
             self._parts = tuple(lead) if lead else (1, 1)
         self._is_heads_first = False
-        if len(self._parts) == 2:
+        if len(self._parts) == 2 and not is_batch_first:
             first, second = self._parts
-            looks_swapped = heads is not None and second != heads == first
+            if heads is not None:
+                looks_swapped = second != heads == first
+            else:
+                looks_swapped = merged is None and second in sizes and first not in sizes and 1 not in self._parts
+                self.is_guess |= looks_swapped
             self._is_heads_first = looks_swapped and second in sizes and first not in sizes
-            self._is_heads_first |= looks_swapped and merged is not None and not is_batch_first
+            self._is_heads_first |= looks_swapped and merged is not None
             self.is_guess |= looks_swapped and not self._is_heads_first and first not in sizes
-            is_open = merged is not None and not is_batch_first and 1 not in merged
+            is_open = merged is not None and 1 not in merged
             self.is_guess |= is_open and (heads is None or first == second)
         batch_dimensions = 1
         if len(lead) > 2 and math.prod(lead[1:]) != heads:
@@ -74,9 +84,10 @@ class Layout:
 
     @staticmethod
     def _divided(total: int, heads: int | None, sizes: tuple[int, ...]) -> tuple[int, int]:
-        is_split = heads is not None and total % heads == 0
-        is_split = is_split and total not in sizes and (not sizes or total // heads in sizes)
-        return (total // heads, heads) if is_split else (total, 1)
+        """What is counted in one dimension, as texts and heads."""
+        divides = heads is not None and total % heads == 0
+        fits = not sizes or (divides and total // heads in sizes)
+        return (total // heads, heads) if divides and fits else (total, 1)
 
     @property
     def is_as_it_was(self) -> bool:
@@ -106,11 +117,12 @@ class Layout:
         return tensor.reshape(*self.lead, *tensor.shape[-2:])
 
 
-def _sizes_of_input(frame: types.FrameType | None) -> tuple[int, ...]:
-    """The first two dimensions, batch and tokens or tokens and batch, of what the module's function was called with.
+def _sizes_of_input(module: nn.Module, frame: types.FrameType | None) -> tuple[int, ...]:
+    """The first two dimensions, batch and tokens or tokens and batch, of what the module itself was called with.
 
     Of its first argument that is a tensor; empty if there is none.
     """
+    frame = _frame_of_forward(module, frame)
     if frame is None:
         return ()
     for name in frame.f_code.co_varnames[1 : frame.f_code.co_argcount]:
@@ -118,3 +130,14 @@ def _sizes_of_input(frame: types.FrameType | None) -> tuple[int, ...]:
         if isinstance(argument, Tensor) and argument.dim() >= 3:
             return tuple(argument.shape[:2])
     return ()
+
+
+def _frame_of_forward(module: nn.Module, frame: types.FrameType | None) -> types.FrameType | None:
+    """The module's running `forward`; the innermost function that holds the module may be a helper of it."""
+    innermost = frame
+    while frame is not None and frame.f_back is not None:
+        caller = frame.f_back
+        if caller.f_code is _CALL_OF_A_MODULE:
+            return frame if caller.f_locals.get("self") is module else innermost
+        frame = caller
+    return innermost

@@ -57,8 +57,8 @@ def record(model: nn.Module) -> Iterator[Trace]:
     wait for other tasks (`await`, `yield`) that record too. For a generated text, record one forward pass over all of
     it rather than the generation.
 
-    `Trace.gaps` says what was not seen or not understood; attention other than a softmax over keys (sigmoid, linear)
-    is not.
+    `Trace.gaps` says what was not seen or not understood. Not seen is attention other than a softmax over keys
+    (sigmoid, linear), and attention to keys that are parameters of the model, which looks like a linear layer.
 
     Raises:
         TypeError: `model` is not a module.
@@ -71,7 +71,7 @@ def record(model: nn.Module) -> Iterator[Trace]:
     recorder = _Recorder(model, trace)
     with uncompiled(), recorder:
         yield trace
-    trace.pieces = tuple(recorder.pieces | recorder.not_all_seen())
+    trace.pieces = tuple(recorder.pieces())
     _survey(model, trace)
     if not trace.calls:
         raise NoAttentionError(_why_nothing_was_seen(model, trace))
@@ -83,32 +83,49 @@ class _Recorder(AttentionMode):
     def __init__(self, model: nn.Module, trace: Trace) -> None:
         super().__init__(model)
         self._trace = trace
-        self.pieces: dict[str, None] = {}
-        """Modules that attend at several places with maps of different sizes, or with more heads than they have."""
-        self._shapes: dict[str, dict[Any, tuple[int, int]]] = {}
-        """For each module, the queries and keys of its calls, by the places in its code that make them."""
+        self._pieces: dict[str, None] = {}
+        self._shapes: dict[tuple, dict[Any, tuple[int, int]]] = {}
+        """For each module and size of its input, the queries and keys of its calls, by the places that make them."""
+
+    def unreadable(self, name: str, error: Exception) -> None:
+        self._trace.unreadable[name] = f"{type(error).__name__}: {error}"
 
     def attended(self, name: str, call: Callable[[], AttentionCall], output: Tensor, layout: Layout) -> None:
         try:
             made = call()
         except Exception as error:  # whatever it is, the model itself has run and goes on
-            self._trace.unreadable[name] = f"{type(error).__name__}: {error}"
+            self.unreadable(name, error)
             return
         self._trace.calls.append(made)
         if layout.is_guess:
             self._trace.guessed[name] = None
-        if _is_attention(self.module):
-            shapes = self._shapes.setdefault(name, {})
-            shapes[self.place] = made.num_queries, made.num_keys
-            too_many_heads = made.num_heads > (stated_heads(self.module) or made.num_heads)
-            if layout.has_blocks or too_many_heads or len(set(shapes.values())) > 1:
-                self.pieces[name] = None
+        if not _is_called_attention(self.module):
+            return
+        shapes = self._shapes.setdefault((name, layout.sizes_of_input), {})
+        shapes[self.place] = made.num_queries, made.num_keys
+        too_many_heads = made.num_heads > (stated_heads(self.module) or made.num_heads)
+        if layout.has_blocks or too_many_heads or len(set(shapes.values())) > 1:
+            self._pieces[name] = None
+
+    def pieces(self) -> dict[str, None]:
+        """Modules whose calls are not, each by itself, all of their attention.
+
+        They attend at several places with maps of different sizes, with more heads than they have, or in blocks; or
+        more was made of their weights than meeting values.
+        """
+        is_meant = {name for name, module in self._modules.items() if _is_attention(module)}
+        partly = [name for name, softmax in self.not_all_seen() if softmax.may_be_attention or name in is_meant]
+        return self._pieces | dict.fromkeys(partly)
+
+
+def _is_called_attention(module: nn.Module) -> bool:
+    name = getattr(module, "original_name", type(module).__name__).lower()  # of TorchScript, what it was made from
+    return "attention" in name or "attn" in name
 
 
 def _is_attention(module: nn.Module) -> bool:
     """Whether a module is meant to attend: by its class's name, or because it has heads."""
-    name = getattr(module, "original_name", type(module).__name__).lower()  # of TorchScript, what it was made from
-    return "attention" in name or "attn" in name or stated_heads(module) is not None
+    return _is_called_attention(module) or stated_heads(module) is not None
 
 
 def _mixes_without_softmax(module: nn.Module) -> bool:
@@ -157,6 +174,9 @@ def _why_nothing_was_seen(model: nn.Module, trace: Trace) -> str:
             f"No attention was recorded: {model_name} mixes tokens without softmax attention, so it has no attention "
             f"weights ({listing(trace.other_mixers)})."
         )
+    if trace.unreadable:
+        reasons = "; ".join(dict.fromkeys(trace.unreadable.values()))
+        return f"No attention was recorded: that of {listing(tuple(trace.unreadable))} could not be read ({reasons})."
     modules = f" Its attention modules: {listing(trace.unseen)}." if trace.unseen else ""
     return (
         f"No attention was recorded: {model_name} did not call torch.nn.functional.scaled_dot_product_attention inside "

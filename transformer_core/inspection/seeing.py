@@ -1,5 +1,6 @@
 """Seeing the attention calls of a model while it runs: what `record` and `intervene` have in common."""
 
+import dataclasses
 import functools
 import sys
 import types
@@ -14,15 +15,18 @@ from torch.overrides import TorchFunctionMode
 from transformer_core.inspection.kernel import KERNEL, KernelCall, as_the_kernel_reads, call_kernel, is_packed
 from transformer_core.inspection.kinds import kind_of
 from transformer_core.inspection.layout import Layout
-from transformer_core.inspection.trace import AttentionCall, ScoredAttention, StoredAttention, forbids
+from transformer_core.inspection.trace import AT_ONCE, AttentionCall, ScoredAttention, StoredAttention, forbids
 from transformer_core.inspection.uncompiled import named_modules
-from transformer_core.inspection.written_out import Scores, Softmax, WrittenOutAttention, WrittenOutCall
+from transformer_core.inspection.written_out import Merged, Scores, Softmax, WrittenOutAttention, WrittenOutCall
 
 CHECKED_ROWS = 4
 """Rows of every head whose output is kept, to check the weights against (`AttentionCall.certificate`)."""
 
 ROUNDINGS = 8
 """How often a model may have rounded its scores, when what was read is compared with its own weights."""
+
+MASKS_COMPARED = 8
+"""Layers mostly share one mask; so many of the last ones are looked at for the same."""
 
 CHANGED_HEADS = "_headlight_changed_heads"
 """Attribute of an output that an intervention changed: the heads."""
@@ -62,11 +66,15 @@ class AttentionMode(TorchFunctionMode):
         """
         raise NotImplementedError
 
-    def not_all_seen(self) -> dict[str, None]:
-        """Modules with a softmax of products of which not only recorded attention calls were made."""
-        return {name: None for name, softmax in self._softmaxes if not softmax.is_all_seen}
+    def unreadable(self, name: str, error: Exception) -> None:
+        """The attention of the module called `name` could not be read."""
+        raise NotImplementedError(f"The attention of {name!r} cannot be read ({error}).") from error
 
-    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def not_all_seen(self) -> list[tuple[str, Softmax]]:
+        """Softmaxes of which not only recorded attention calls were made, and the modules that took them."""
+        return [(name, softmax) for name, softmax in self._softmaxes if not softmax.is_all_seen]
+
+    def __torch_function__(self, func: Any, _types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         if func is F.multi_head_attention_forward:
             self._in_multi_head_attention_forward += 1
@@ -78,8 +86,11 @@ class AttentionMode(TorchFunctionMode):
         if func is KERNEL:
             return self._kernel(sys._getframe(1), *args, **kwargs)
         output = func(*args, **kwargs)
-        with torch._C.DisableTorchFunction():  # what is computed here is nobody's attention
-            found = self._written_out.follow(func, args, kwargs, output)
+        try:
+            with torch._C.DisableTorchFunction():  # what is computed here is nobody's attention
+                found = self._written_out.follow(func, args, kwargs, output)
+        except Exception:  # tensors of an odd kind: the model itself has coped with them
+            found = None
         return output if found is None else self._written_out_step(sys._getframe(1), found, output)
 
     def _caller(self, frame: types.FrameType | None) -> tuple[str, nn.Module | None, types.FrameType | None]:
@@ -111,16 +122,26 @@ class AttentionMode(TorchFunctionMode):
             return KERNEL(*args, **kwargs)
         seen = call_kernel(name, *args, **kwargs)
         output = seen.output
+        merged = self._written_out.merged(seen.query)
+        try:
+            with torch.no_grad(), torch._C.DisableTorchFunction():
+                if is_packed(caller, seen.query):
+                    seen = seen.unpacked()
+                layout = _layout(seen.output.shape[:-2], module, caller, merged)
+                canonical = layout.four_dimensional(seen.output.detach())
+        except Exception as error:
+            self.unreadable(name, error)
+            return output
         with torch.no_grad(), torch._C.DisableTorchFunction():
-            if is_packed(caller, seen.query):
-                seen = seen.unpacked()
-            layout = Layout(seen.output.shape[:-2], module, caller)
             call = functools.partial(self._fused_call, name, module, seen, layout)
-            changes = self.attended(name, call, layout.four_dimensional(seen.output.detach()), layout)
+            changes = self.attended(name, call, canonical, layout)
         if not changes:
             return output
         return _changed(
-            layout.four_dimensional(seen.output), changes, lambda it: layout.restore(it).reshape(output.shape)
+            layout.four_dimensional(seen.output),
+            changes,
+            lambda it: layout.restore(it).reshape(output.shape),
+            already=getattr(output, CHANGED_HEADS, frozenset()),
         )
 
     def _fused_call(self, name: str, module: nn.Module, seen: KernelCall, layout: Layout) -> AttentionCall:
@@ -162,14 +183,20 @@ class AttentionMode(TorchFunctionMode):
         if isinstance(found, Softmax):
             self._softmaxes.append((name, found))
             return output
-        lead = max(found.weights.softmax.shape[:-2], found.output.shape[:-2], key=len)
-        merged = found.weights.origin.merged
-        is_batch_first = self._in_multi_head_attention_forward > 0 or (merged is not None and merged.is_batch_first)
-        layout = Layout(lead, module, caller, None if merged is None else merged.sizes, is_batch_first)
-        shape = (*lead, *found.output.shape[-2:])
+        already = getattr(output, CHANGED_HEADS, frozenset())
+        try:
+            with torch.no_grad(), torch._C.DisableTorchFunction():
+                lead = max(found.weights.softmax.shape[:-2], found.output.shape[:-2], key=len)
+                in_function = self._in_multi_head_attention_forward > 0
+                layout = _layout(lead, module, caller, found.weights.origin.merged, in_function)
+                shape = (*lead, *found.output.shape[-2:])
+                canonical = layout.four_dimensional(found.output.detach().reshape(shape))
+        except Exception as error:
+            self.unreadable(name, error)
+            return output
         with torch.no_grad(), torch._C.DisableTorchFunction():
+            found = dataclasses.replace(found, changed_heads=already)
             call = functools.partial(self._written_out_call, name, module, found, layout)
-            canonical = layout.four_dimensional(found.output.detach().reshape(shape))
             changes = self.attended(name, call, canonical, layout)
         if not changes:
             return output
@@ -177,6 +204,7 @@ class AttentionMode(TorchFunctionMode):
             layout.four_dimensional(found.output.reshape(shape)),
             changes,
             lambda it: found.restore(layout.restore(it).reshape(found.output.shape)),
+            already,
         )
 
     def _written_out_call(self, name: str, module: nn.Module, found: WrittenOutCall, layout: Layout) -> AttentionCall:
@@ -196,7 +224,7 @@ class AttentionMode(TorchFunctionMode):
             "dropout": found.weights.dropout,
             "checked_rows": rows,
             "checked_output": own_form(found.output, found.output.shape[:-2])[:, :, rows],
-            "changed_heads": getattr(found.output, CHANGED_HEADS, frozenset()),
+            "changed_heads": found.changed_heads,
         }
         parent = self._parent(name)
         if scores is not None and scores.shape[:-1] == softmax.shape[:-1]:
@@ -227,18 +255,35 @@ class AttentionMode(TorchFunctionMode):
         for known in self._masks:
             if known.dtype == mask.dtype and known.device == mask.device and torch.equal(known, mask):
                 return known
-        self._masks.append(_own(mask))
+        self._masks = [*self._masks[1 - MASKS_COMPARED :], _own(mask)]
         return self._masks[-1]
 
 
-def _changed(output: Tensor, changes: dict[int, Tensor], restore: Callable[[Tensor], Tensor]) -> Tensor:
-    """An attention call's output, (batch, head, query, d_v), with some heads replaced, in the shape of the model."""
+def _layout(
+    lead: torch.Size,
+    module: nn.Module,
+    caller: types.FrameType | None,
+    merged: Merged | None,
+    is_batch_first: bool = False,
+) -> Layout:
+    if merged is None:
+        return Layout(lead, module, caller, None, is_batch_first)
+    return Layout(lead, module, caller, merged.sizes, is_batch_first or merged.is_batch_first)
+
+
+def _changed(
+    output: Tensor, changes: dict[int, Tensor], restore: Callable[[Tensor], Tensor], already: frozenset[int]
+) -> Tensor:
+    """An attention call's output, (batch, head, query, d_v), with some heads replaced, in the shape of the model.
+
+    `already` are the heads that another intervention has changed before.
+    """
     with torch._C.DisableTorchFunction():
         output = output.clone()
         for head, wanted in changes.items():
             output[:, head] = wanted.to(output.dtype)
         output = restore(output)
-    setattr(output, CHANGED_HEADS, frozenset(changes))
+    setattr(output, CHANGED_HEADS, already | frozenset(changes))
     return output
 
 
@@ -297,10 +342,13 @@ def _explains(call: ScoredAttention, weights: Tensor) -> bool:
     if (call.batch_size, call.num_heads, call.num_queries, call.num_keys) != weights.shape:
         return False
     rounding = ROUNDINGS * max(torch.finfo(dtype).eps for dtype in (call.query.dtype, weights.dtype))
-    for head in range(call.num_heads):
-        found, model_weights = call.weights(head), weights[:, head].float()
-        scores = call.scores(slice(head, head + 1), torch.arange(call.num_queries, device=weights.device))[:, 0]
-        largest = scores.abs().masked_fill(found == 0, 0.0).amax(dim=-1, keepdim=True)
+    # All heads at once if they are small, as in `AttentionCall.weights`.
+    step = call.num_heads if weights.numel() <= AT_ONCE else 1
+    rows = torch.arange(call.num_queries, device=weights.device)
+    for first in range(0, call.num_heads, step):
+        heads = slice(first, first + step)
+        found, model_weights = call.weights_of(heads, rows).float(), weights[:, heads].float()
+        largest = call.scores(heads, rows).abs().masked_fill(found == 0, 0.0).amax(dim=-1, keepdim=True)
         tolerance = rounding + torch.expm1(rounding * largest) * torch.maximum(found, model_weights)
         # A query that may attend to nothing has whatever weights the model's softmax made of it.
         is_blank = (found == 0).all(dim=-1, keepdim=True)
@@ -308,4 +356,5 @@ def _explains(call: ScoredAttention, weights: Tensor) -> bool:
             return False
     # Rounding may excuse much where scores are large; what the model computed with its weights does not lie.
     certificate = call.certificate()
+    rounding = max(rounding, ROUNDINGS * torch.finfo(call.value.dtype).eps)
     return certificate is None or certificate <= max(rounding, 1e-4)

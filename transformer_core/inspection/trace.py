@@ -72,10 +72,10 @@ class AttentionCall(ABC):
         """Number of key tokens: columns of the weights."""
 
     @abstractmethod
-    def _weights(
-        self, heads: slice, rows: Int[Tensor, " query"], temperature: float
+    def weights_of(
+        self, heads: slice, rows: Int[Tensor, " query"], temperature: float = 1.0
     ) -> Float[Tensor, "batch head query key"]:
-        """The weights of neighbouring heads, in the precision that they were computed in."""
+        """The weights of neighbouring heads at some rows, as in `weights`, in the precision they were computed in."""
 
     @abstractmethod
     def tile(self, head: int, rows: slice, columns: slice) -> Float[Tensor, "batch query key"]:
@@ -104,9 +104,9 @@ class AttentionCall(ABC):
         positions = self._positions(rows)
         if head is not None:
             self._check_head(head)
-            return self._weights(slice(head, head + 1), positions, temperature)[:, 0].float()
+            return self.weights_of(slice(head, head + 1), positions, temperature)[:, 0].float()
         if self.batch_size * self.num_heads * len(positions) * self.num_keys <= AT_ONCE:
-            return self._weights(slice(None), positions, temperature).float()
+            return self.weights_of(slice(None), positions, temperature).float()
         return torch.stack([self.weights(each, positions, temperature) for each in range(self.num_heads)], dim=1)
 
     @torch.no_grad()
@@ -213,8 +213,8 @@ class ScoredAttention(AttentionCall):
     def num_keys(self) -> int:
         return self.key.size(2)
 
-    def _weights(
-        self, heads: slice, rows: Int[Tensor, " query"], temperature: float
+    def weights_of(
+        self, heads: slice, rows: Int[Tensor, " query"], temperature: float = 1.0
     ) -> Float[Tensor, "batch head query key"]:
         scores = self.scores(heads, rows)
         # The softmax of a row of -inf is 0 / 0. A NaN that comes from the model itself stays visible.
@@ -315,8 +315,8 @@ class StoredAttention(AttentionCall):
     def num_keys(self) -> int:
         return self.stored_weights.size(3)
 
-    def _weights(
-        self, heads: slice, rows: Int[Tensor, " query"], temperature: float
+    def weights_of(
+        self, heads: slice, rows: Int[Tensor, " query"], temperature: float = 1.0
     ) -> Float[Tensor, "batch head query key"]:
         weights = self.stored_weights[:, heads][:, :, rows]
         if temperature == 1:

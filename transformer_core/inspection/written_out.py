@@ -48,6 +48,8 @@ class Scores:
     """(..., query, 1): one more column of the scores."""
     merged: Merged | None = None
     """How their one leading dimension came about, if that was seen."""
+    is_of_one_matrix: bool = False
+    """Whether all texts met the same keys: perhaps a linear layer, whose weights are no parameter as they stand."""
 
     @property
     def is_plain(self) -> bool:
@@ -63,9 +65,11 @@ class Scores:
 class Softmax:
     """A softmax over what came of a product of two tensors, and what has become of its weights since."""
 
-    def __init__(self, merged: Merged | None) -> None:
+    def __init__(self, merged: Merged | None, may_be_attention: bool) -> None:
         self.merged = merged
         """See `Scores.merged`."""
+        self.may_be_attention = may_be_attention
+        """Whether it is known to be over products of two tensors that both belong to the text."""
         self.has_met_values = False
         self.went_elsewhere = False
         """Whether they, or parts of them, also went into something that is not understood."""
@@ -102,6 +106,8 @@ class WrittenOutCall:
     """(..., query, d_v)"""
     restore: Callable[[Tensor], Tensor]
     """Brings a tensor like `output` into the form that the model gets."""
+    changed_heads: frozenset[int] = frozenset()
+    """Heads that an intervention has changed already."""
 
 
 NOT_UNDERSTOOD = object()
@@ -110,7 +116,10 @@ NOT_UNDERSTOOD = object()
 MAX_BIASES = 8
 """More terms than attention has: a sum that goes on through a network."""
 
-ENDS = frozenset({"linear", "embedding", "layer_norm", "rms_norm", "group_norm", "batch_norm", "conv1d", "conv2d"})
+ENDS = frozenset(
+    {"linear", "bilinear", "embedding", "layer_norm", "rms_norm", "group_norm", "batch_norm", "instance_norm"}
+    | {"conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}
+)
 """Functions whose output is no longer scores."""
 
 
@@ -144,6 +153,10 @@ class WrittenOutAttention:
         if self._scores or self._weights:
             self._step(name, func, args, kwargs, output)
         return None
+
+    def merged(self, tensor: Tensor) -> Merged | None:
+        """How a leading dimension of the tensor came about, if that was seen."""
+        return self._merged.get(tensor)
 
     def _note_merging(self, source: Tensor, output: Any) -> None:
         """Texts and heads become one dimension: later, only this tells in which order.
@@ -184,7 +197,11 @@ class WrittenOutAttention:
         lead = product.output.shape[:-2]
         query, key = product.left.detach(), product.right.detach().transpose(-2, -1)
         scores = Scores(query.expand(*lead, *query.shape[-2:]), key.expand(*lead, *key.shape[-2:]), output.shape)
-        scores = dataclasses.replace(scores.times(product.factor), merged=self._merged.get(product.original_left))
+        scores = dataclasses.replace(
+            scores.times(product.factor),
+            merged=self._merged.get(product.original_left),
+            is_of_one_matrix=product.original_right.dim() == 2 < product.original_left.dim(),
+        )
         if product.added is not None:
             scores = dataclasses.replace(scores, biases=((product.added.detach(), product.added_factor),))
         self._scores[output] = scores
@@ -209,9 +226,10 @@ class WrittenOutAttention:
         known = self._scores.get(scores) if isinstance(scores, Tensor) else None
         if known is None or dim is None:
             return None
-        softmax = Softmax(known.merged if isinstance(known, Scores) else None)
+        is_understood = isinstance(known, Scores)
+        softmax = Softmax(known.merged if is_understood else None, is_understood and not known.is_of_one_matrix)
         if dim % scores.dim() == scores.dim() - 1:
-            understood = known if isinstance(known, Scores) else None
+            understood = known if is_understood else None
             num_keys = scores.size(-1) - (understood is not None and understood.sinks is not None)
             self._weights[output] = Weights(softmax, None, understood, num_keys)
         return softmax
@@ -288,6 +306,7 @@ class _Product:
     output: Tensor
     """(..., row, column)"""
     original_left: Tensor
+    """The very tensor that the model multiplied, by which it is known."""
     original_right: Tensor
     is_canonical: bool = True
     """Whether the model gets `output` in the form it has here."""
@@ -402,6 +421,7 @@ def _arguments(args: tuple, kwargs: dict, *names: tuple[str, str]) -> tuple[Tens
 _PRODUCTS: dict[str, Callable] = {
     "matmul": _matmul,
     "__matmul__": _matmul,
+    "linalg_matmul": _matmul,
     "bmm": _matmul,
     "mm": _matmul,
     "baddbmm": _baddbmm,

@@ -1,5 +1,6 @@
 """What recording attention costs: time and memory, beside a plain forward pass and beside asking for the maps."""
 
+import copy
 import dataclasses
 import os
 import time
@@ -51,8 +52,11 @@ def compare(config: Any, lengths: Sequence[int], device: torch.device, repeats: 
     if not all(length > 1 for length in lengths):
         raise ValueError(f"a text needs at least 2 tokens, not {min(lengths)}")
     torch.manual_seed(0)
-    fused = AutoModel.from_config(config, attn_implementation="sdpa").to(device).eval()
-    eager = AutoModel.from_config(config, attn_implementation="eager").to(device).eval()
+    # Each with a configuration of its own: the model obeys what is written there last.
+    fused, eager = (
+        AutoModel.from_config(copy.deepcopy(config), attn_implementation=each).to(device).eval()
+        for each in ("sdpa", "eager")
+    )
     eager.load_state_dict(fused.state_dict(), assign=True)
     ways: dict[str, Callable[[Tensor], Any]] = {
         "plain": fused,

@@ -59,6 +59,11 @@ def test_one_line_out_for_each_line_in(monkeypatch, tiny_translator_folder, cont
     assert translate(monkeypatch, tiny_translator_folder, content, "--beam-size", "1") == lines
 
 
+def test_a_bundled_model_goes_by_its_name(monkeypatch, pretrained):
+    content = b"The cat sleeps.\n"
+    assert translate(monkeypatch, Path("tiny-en-de"), content) == ["Die Katze schl\u00e4ft."]
+
+
 def test_odd_lines_stay_single_lines(monkeypatch, tiny_translator_folder):
     odd = ["a\fb", "a\u2028b", "a\x00b", "\U0001f642", "\u05e9\u05dc\u05d5\u05dd", "<script>alert(1)</script>", "</s>"]
     content = "\n".join(odd).encode() + b"\n\xff\xfe not UTF-8\n"
@@ -280,6 +285,8 @@ def test_what_a_terminal_cannot_show_is_written_as_its_code(monkeypatch, pretrai
     raw = io.BytesIO()
     output = io.TextIOWrapper(raw, encoding="ascii", write_through=True)
     monkeypatch.setattr(sys, "stdout", output)
+    # One text that the model knows by heart, and one whose translation is anybody's guess.
+    assert main(["inspect", *TINY, "--text", "The cat sleeps."]) == 0
     assert main(["inspect", *TINY, "--text", "The cat sleeps.\x1b[2J\u202e"]) == 0
     printed = raw.getvalue().decode("ascii")
     assert "Die Katze schl\\xe4ft" in printed

@@ -69,8 +69,18 @@ def _train(arguments: argparse.Namespace) -> int:
     return 0 if finished else STOPPED
 
 
+def _translator_folder(name: str) -> Path:
+    """The folder that is meant, or that of the bundled model of this name."""
+    from transformer_core.zoo import bundled
+
+    is_bundled = not Path(name).exists() and name in bundled.available()
+    return bundled.PRETRAINED / name if is_bundled else Path(name)
+
+
 def _add_decoding(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--model", type=Path, required=True, help="folder of a trained translator")
+    parser.add_argument(
+        "--model", type=_translator_folder, required=True, help="folder of a trained translator, or a bundled model"
+    )
     parser.add_argument("--beam-size", type=int, default=4, help="1 is greedy search (default: 4)")
     parser.add_argument("--length-penalty", type=float, default=0.6, help="the paper's alpha (default: 0.6)")
     parser.add_argument("--device", default="auto", help="auto, cuda, mps or cpu (default: auto)")

@@ -19,8 +19,8 @@ EXAMPLES = (
     Example(
         "Coreference",
         "I bought a car, but it is too small.",
-        "“it” is the car, and the German pronoun has to agree with it. In Encoder, which heads of the row “it” reach "
-        "back to “car”?",
+        "what “it” stands for decides the German pronoun: er, sie or es. Switch to Encoder: which heads of the row "
+        "“it” reach back to “car”? Then put a hat in its place: is the pronoun still right?",
     ),
     Example(
         "Word order",

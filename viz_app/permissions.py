@@ -26,7 +26,7 @@ ALLOW_HUB = "--allow-hub"
 
 HOW_TO_ALLOW = (
     "Opening other models is off on this server, because others can reach it. Whoever runs it can allow hub names with "
-    f"`streamlit run viz_app/main.py -- {ALLOW_HUB}`, and folders on its disk with `{ALLOW_LOCAL_MODELS}`."
+    f"`-- {ALLOW_HUB}` at the end of the command that starts it, and folders on its disk with `{ALLOW_LOCAL_MODELS}`."
 )
 
 

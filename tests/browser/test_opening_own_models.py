@@ -33,7 +33,7 @@ def test_a_folder_is_opened_by_typing_its_name_and_a_word_is_masked(open_app, ti
     expect(app.page.get_by_text("There is no folder /nowhere")).to_be_visible(timeout=PATIENCE)
     box.fill(str(tiny_checkpoints["masked"]))
     box.press("Enter")
-    expect(app.page.get_by_text("BertForMaskedLM guesses")).to_be_visible(timeout=PATIENCE)
+    expect(app.page.get_by_text("a BertForMaskedLM, guesses")).to_be_visible(timeout=PATIENCE)
     text = app.page.get_by_label("Your text", exact=True)
     text.fill("The cat sees the cat.")
     text.press("Enter")
@@ -113,6 +113,6 @@ def test_a_server_for_others_opens_only_what_it_was_started_to_open(open_app, ti
         app.page.goto("about:blank")
     with running_app(tmp_path / "open.txt", public, "--", "--allow-local-models") as opened:
         app = open_app(link(tiny_checkpoints["encoder"]), server=opened)
-        expect(app.page.get_by_text("BertModel turns each token")).to_be_visible(timeout=PATIENCE)
+        expect(app.page.get_by_text("a BertModel, turns each token")).to_be_visible(timeout=PATIENCE)
         app.expect_charts(2)
         app.page.goto("about:blank")

@@ -55,3 +55,12 @@ def test_a_layer_that_does_not_exist(trace, layer):
 def test_swapped_axes_are_refused(trace):
     with pytest.raises(ValueError, match=r"decoder\.layers\.0\.cross_attention.*\(1, 3, 4\).*\(1, 4, 3\)"):
         stack_of(trace, query_tokens=("x", "y", "x", "</s>"), key_tokens=("<s>", "a", "b"))
+
+
+def test_what_a_terminal_shows_is_short(trace):
+    """Not the tensors, of which there are many."""
+    assert repr(stack_of(trace)) == "<AttentionStack 'cross': 1 layers, 3 queries, 4 keys>"
+    assert (
+        repr(trace[0]) == "<ScoredAttention of 'encoder.layers.0.self_attention', encoder: 2 heads, 4 queries, 4 keys>"
+    )
+    assert len(repr(trace)) < 1000

@@ -26,3 +26,11 @@ def test_long_texts_have_thumbnails_in_which_nothing_large_is_lost(n):
     assert small.shape == (2, 32, 32)
     assert small[0, -1, 0] == 0.75 and small[0].sum() == 0.75
     assert small[1, 0, -1] == 0.5 and small[1].sum() == 0.5
+
+
+def test_a_row_without_a_choice_is_not_the_strongest():
+    """The first row of a causal head always has its whole weight on the only token that there is."""
+    causal = np.array([[1.0, 0.0, 0.0], [0.3, 0.7, 0.0], [0.1, 0.8, 0.1]], dtype=np.float32)
+    assert strongest_pair(causal) == (2, 1, pytest.approx(0.8))
+    one_token = np.array([[1.0]], dtype=np.float32)
+    assert strongest_pair(one_token) == (0, 0, 1.0)

@@ -1,5 +1,6 @@
 """Loading by name: bundled models, folders, and what is switched off."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -122,3 +123,31 @@ def test_the_bundled_models_do_without_transformers():
     root = Path(__file__).parents[2]
     printed = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert printed.stdout.strip() == "[]"
+
+
+def test_a_folder_that_train_wrote_and_that_is_not_in_pretrained(home, tiny_translator_folder):
+    shutil.copytree(tiny_translator_folder, home / "models" / "own-en-de")
+    model = zoo.load("models/own-en-de", device="cpu", hub=False)
+    assert (model.name, model.languages) == ("models/own-en-de", ("English", "German"))
+    bundled_one = zoo.load("tiny-en-de", device="cpu")
+    text = "The cat sleeps."
+    assert model.inspect(text).answer == bundled_one.inspect(text).answer
+    assert model.weights_hash == bundled_one.weights_hash
+
+
+def test_a_path_is_as_good_as_its_name(home):
+    path = home / "models" / "mine"
+    assert zoo.load(path, device="cpu", hub=False).name == str(path)
+
+
+def test_a_mistyped_bundled_name_lists_the_bundled_models(home, monkeypatch):
+    from transformer_core.zoo.hugging_face.opening import hub
+
+    def unreachable(name, progress):
+        raise OSError("The Hugging Face hub cannot be reached.")
+
+    monkeypatch.setattr(hub, "download", unreachable)
+    with pytest.raises(OSError, match=r"cannot be reached\. If you meant a bundled model, there are: tiny-en-de\."):
+        zoo.load("tiny-en", device="cpu")
+    with pytest.raises(OSError, match=r"cannot be reached\.$"):
+        zoo.load("owner/tiny-en", device="cpu")

@@ -9,7 +9,7 @@ from torch import Tensor
 from transformer_core.inspection.trace import AttentionCall
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AttentionStack:
     """The attention of all layers of one stack for one text, with the tokens of both axes.
 
@@ -45,6 +45,10 @@ class AttentionStack:
                     f"{call.name!r} recorded (texts, queries, keys) = {found}, but the tokens of the stack "
                     f"{self.name!r} make {expected}"
                 )
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self)} layers, {len(self.query_tokens)} queries, {len(self.key_tokens)} keys"
+        return f"<AttentionStack {self.name!r}: {sizes}>"
 
     def __len__(self) -> int:
         """Number of layers."""
@@ -112,7 +116,7 @@ class PatchImage:
     """Number of tokens before the first patch, such as the class token."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inspection:
     """What a model answered to a text, and the attention of all its heads on the way."""
 
@@ -137,6 +141,10 @@ class Inspection:
     """What the model expected, where it says so."""
     image: PatchImage | None = None
     """What a vision model looked at."""
+
+    def __repr__(self) -> str:
+        stacks = ", ".join(map(repr, self.stacks.values()))
+        return f"<Inspection of {self.text!r} by {self.provenance.model!r}, answer {self.answer!r}: {stacks}>"
 
     def _repr_html_(self) -> str:
         from transformer_core.inspection.notebook import to_html  # only a notebook draws it

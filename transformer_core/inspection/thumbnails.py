@@ -15,6 +15,12 @@ def thumbnails(weights: Float[np.ndarray, "head query key"], cells: int) -> Floa
 
 
 def strongest_pair(weights: Float[np.ndarray, "query key"]) -> tuple[int, int, float]:
-    """Row, column and value of the largest weight; the first one in reading order if several are equal."""
-    row, column = np.unravel_index(np.argmax(weights), weights.shape)
+    """Row, column and value of the largest weight; the first one in reading order if several are equal.
+
+    A row with only one key that it may attend to has its whole weight there, which says nothing: it counts only where
+    there are no others.
+    """
+    has_choice = (weights > 0).sum(axis=1, keepdims=True) > 1
+    chosen = np.where(has_choice, weights, -1.0) if has_choice.any() else weights
+    row, column = np.unravel_index(np.argmax(chosen), weights.shape)
     return int(row), int(column), float(weights[row, column])

@@ -29,7 +29,7 @@ def forbids(mask: Tensor) -> Tensor:
     return mask <= torch.finfo(mask.dtype).min / 2
 
 
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class AttentionCall(ABC):
     """One call of scaled dot-product attention, softmax(scale * Q K^T + mask) V, as a model made it.
 
@@ -50,6 +50,10 @@ class AttentionCall(ABC):
     checked_output: Float[Tensor, "batch head checked d_v"]
     changed_heads: frozenset[int] = frozenset()
     """Heads whose output an intervention changed. Their `weights` are those of the model itself."""
+
+    def __repr__(self) -> str:
+        sizes = f"{self.num_heads} heads, {self.num_queries} queries, {self.num_keys} keys"
+        return f"<{type(self).__name__} of {self.name!r}, {self.kind}: {sizes}>"
 
     @property
     @abstractmethod
@@ -175,7 +179,7 @@ class AttentionCall(ABC):
             raise IndexError(f"head {head} does not exist: {self.name!r} has heads 0 to {self.num_heads - 1}")
 
 
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ScoredAttention(AttentionCall):
     """Attention whose queries and keys are known: softmax(softcap(scale * Q K^T) + mask).
 
@@ -283,7 +287,7 @@ class ScoredAttention(AttentionCall):
         return torch.softmax(scores, dim=-1)[:, 0, :, -1]
 
 
-@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StoredAttention(AttentionCall):
     """Attention that a model wrote out in steps that lead to no simple formula: the weights themselves were kept.
 

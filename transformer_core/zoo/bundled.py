@@ -1,5 +1,6 @@
 """The models in pretrained/: translators that this project trained."""
 
+import json
 import re
 import time
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ import torch
 from transformer_core.inspection import AttentionStack, Inspection, Trace, record
 from transformer_core.model import TransformerConfig
 from transformer_core.text.generation import longest_target
-from transformer_core.text.translator import Translator
+from transformer_core.text.translator import FORMAT, Translator
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.input_checks import check_length, check_text, check_tokens
 from transformer_core.zoo.interface import InputError, InspectionOptions, StackShape
@@ -48,9 +49,26 @@ def load(name: str, device: str = "auto", dtype: str = "auto") -> "InspectableTr
     if name not in names:
         there_is = f"There are: {', '.join(names)}." if names else f"There are none in {PRETRAINED}."
         raise InputError(f"There is no bundled model called {name!a}. {there_is}")
+    return load_folder(PRETRAINED / name, name, device, dtype)
+
+
+def is_translator(folder: Path) -> bool:
+    """Whether a folder holds a translator as `python -m transformer_core train` writes it."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(config, dict) and config.get("format") == FORMAT
+
+
+def load_folder(folder: Path, name: str, device: str = "auto", dtype: str = "auto") -> "InspectableTranslator":
+    """Load a translator from its folder, and call it `name`.
+
+    Raises:
+        As `load`, but for InputError.
+    """
     if dtype not in ("auto", "float32"):
         raise ValueError(f"The bundled models run in float32 only, not in {dtype}. Choose float32 or auto.")
-    folder = PRETRAINED / name
     with device_memory():
         translator = Translator.load(folder, device)
     return InspectableTranslator(name, translator, weights_hash([folder / "model.safetensors"]))

@@ -14,7 +14,7 @@ DTYPES = ("auto", "float32", "bfloat16", "float16")
 
 
 def load(
-    name: str,
+    name: str | Path,
     device: str = "auto",
     dtype: str = "auto",
     *,
@@ -25,8 +25,9 @@ def load(
     """Load a bundled model, a folder, or a model from the Hugging Face hub, looked for in this order.
 
     Args:
-        name: one of `available()`; else a folder (absolute, relative, or from "~"); else a hub name, "owner/name" or
-            "name", with "@revision" after it if it is not the newest.
+        name: one of `available()`; else a folder (absolute, relative, or from "~") with a Hugging Face model, or with a
+            translator that `python -m transformer_core train` wrote; else a hub name, "owner/name" or "name", with
+            "@revision" after it if it is not the newest.
         device: "auto", "cuda", "mps" or "cpu".
         dtype: "auto", "float32", "bfloat16" or "float16"; "auto" is float32 on a CPU, the checkpoint's own on a GPU.
             A bundled model is always float32.
@@ -41,6 +42,7 @@ def load(
         OSError: a file is missing, the disk is full, or the hub cannot be reached.
         DeviceMemoryError: the model does not fit into the GPU's memory.
     """
+    name = str(name)
     if name in bundled.available():
         return bundled.load(name, device, dtype)
     if not name.strip():
@@ -50,12 +52,21 @@ def load(
     if dtype not in DTYPES:
         raise ValueError(f"unknown dtype {dtype!r}: use one of {', '.join(DTYPES)}")
     if local_models and (folder := local_folder(name)):
+        if bundled.is_translator(folder):
+            return bundled.load_folder(folder, name, device, dtype)
         return _open(folder, name, device, dtype)
     if hub and not _is_path(name):
         # Imported late: the bundled models do without transformers and huggingface_hub, which take seconds.
         from transformer_core.zoo.hugging_face.opening.hub import download
 
-        return _open(download(name, progress), name, device, dtype)
+        try:
+            folder = download(name, progress)
+        except (InputError, OSError) as error:
+            if "/" in name or not bundled.available():
+                raise
+            hint = f"If you meant a bundled model, there are: {', '.join(bundled.available())}."
+            raise (InputError if isinstance(error, InputError) else OSError)(f"{error} {hint}") from error
+        return _open(folder, name, device, dtype)
     if local_models and _is_path(name):
         raise InputError(f"There is no folder {name}. Name one that holds a model's config.json and model.safetensors.")
     raise InputError(f"There is no model {name!a} here. Name {_kinds(local_models, hub)}.")

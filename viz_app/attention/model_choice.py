@@ -22,11 +22,9 @@ WHAT_TO_NAME = {
 }
 """What the box for a model of one's own takes, by whether folders and hub names are allowed."""
 
-NAME_A_MODEL = (
-    "Name a model of your own, and press Enter: a folder with config.json, safetensors weights and a tokenizer, or a "
-    "name on the Hugging Face hub, say google-bert/bert-base-uncased, which is then downloaded. Nothing is loaded "
-    "before, and no code of the model is run."
-)
+A_FOLDER = "a folder with config.json, safetensors weights and a tokenizer"
+
+A_HUB_NAME = "a name on the Hugging Face hub, say google-bert/bert-base-uncased, which is then downloaded"
 
 PRESS_OPEN = (
     "The link to this page names a model. Press Open if you want it: a model of the Hugging Face hub is downloaded "
@@ -45,7 +43,7 @@ class Chosen:
     """None as long as no model of one's own is asked for."""
     options: st.delta_generator.DeltaGenerator
     """The popover for what is rarely touched."""
-    advice: str = NAME_A_MODEL
+    advice: str = ""
     """What to do as long as there is no model."""
 
 
@@ -81,10 +79,19 @@ def choose_model(names: list[str], allowed: Permissions) -> Chosen:
             "was saved in. float16 can overflow, and is slow on many CPUs.",
         )
     if not name:
-        return Chosen(None, options)
+        return Chosen(None, options, name_a_model(allowed))
     if not opens_by_itself(name, allowed):
         return Chosen(None, options, PRESS_OPEN)
     return Chosen(library.settled(ModelChoice(name, device, dtype)), options)
+
+
+def name_a_model(allowed: Permissions) -> str:
+    """What to do to open a model of one's own."""
+    kinds = [A_FOLDER] * allowed.local_models + [A_HUB_NAME] * allowed.hub
+    return (
+        f"Name a model of your own, and press Enter: {', or '.join(kinds)}. Nothing is loaded before, and no code of "
+        "the model is run."
+    )
 
 
 def asks_for_own() -> bool:
@@ -105,7 +112,8 @@ def name_own(allowed: Permissions) -> str:
             label_visibility="collapsed",
         )
         own = clean_text(own).strip()
-        if st.form_submit_button("Open", key="open"):
+        # The one thing to do as long as nothing is named.
+        if st.form_submit_button("Open", key="open", type="secondary" if own else "primary"):
             st.session_state.setdefault(ASKED_FOR, set()).add(own)
     return own
 
@@ -160,7 +168,7 @@ def introduce(model: InspectableModel | None) -> None:
         pair = "-".join(literal(language) for language in model.languages)
         does = f"A real {pair} Transformer translates your sentence; see what each of its attention heads reads."
     else:
-        does = literal(purpose(model.architecture, model.family))
+        does = literal(purpose(model.name, model.architecture, model.family))
     st.markdown(does, width="content")
     more = " · see the notes" if model.notes else ""
     st.caption(

@@ -127,7 +127,7 @@ def ask_text(model: InspectableModel | None, examples: Sequence[Example]) -> str
             )
         )
         verb = "Translate" if language else VERB.get(model.family, "Read") if model else "Read"
-        st.button(verb, type="primary")
+        st.button(verb, type="primary" if model else "secondary")
         if model is None or model.languages is None:
             # The room below is needed for more than a text.
             with st.popover("Examples"):

@@ -47,9 +47,10 @@ def stack_name(name: str) -> str:
     return STACK_NAMES.get(stack, stack) + comma + rest
 
 
-def purpose(architecture: str, family: Family) -> str:
-    """What the model does, in a sentence."""
-    return f"{architecture} {PURPOSE[family]}; see what each of its attention heads reads."
+def purpose(name: str, architecture: str, family: Family) -> str:
+    """What the model does, in a sentence. Of a folder, the last two names are enough to tell which it is."""
+    short = "/".join(name.replace("\\", "/").rstrip("/").split("/")[-2:])
+    return f"{short}, a {architecture}, {PURPOSE[family]}; see what each of its attention heads reads."
 
 
 def sizes(stacks: Sequence[StackShape], num_parameters: int) -> str:

@@ -29,7 +29,8 @@ def model(family="encoder", languages=None):
 
 @pytest.mark.parametrize("family", get_args(Family))
 def test_every_family_has_its_words(family):
-    assert purpose("SomeModel", family).startswith("SomeModel ")
+    assert purpose("owner/name", "SomeModel", family).startswith("owner/name, a SomeModel, ")
+    assert purpose("/home/me/models/mine/", "SomeModel", family).startswith("models/mine, a SomeModel, ")
     assert words.ANSWER[family]
 
 

@@ -110,3 +110,17 @@ def test_places_are_counted_as_the_text_is_read(model):
     assert len(model.tokens(text)) > 5
     inspection = model.inspect(text, InspectionOptions(masked=(3,), read_special_tokens=True))
     assert inspection.stacks["self"].query_tokens == ("[CLS]", "the", "[MASK]", "drinks", "[MASK]", ".", "[SEP]")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "hinted"),
+    [
+        ("The [MASK] drinks milk.", {}, True),
+        ("The cat drinks milk.", {"second_text": "The [MASK] sleeps."}, True),
+        ("The [MASK] drinks milk.", {"read_special_tokens": True}, False),
+        ("The cat drinks milk.", {}, False),
+    ],
+)
+def test_a_typed_mask_that_masks_nothing_is_pointed_out(model, text, options, hinted):
+    notes = model.inspect(text, InspectionOptions(**options)).notes
+    assert any("masks nothing" in note for note in notes) == hinted

@@ -36,6 +36,10 @@ class Encoder(TextModel):
             return
         self.abilities |= {"second text"}
 
+    def _about_text(self, text: str, options: InspectionOptions) -> list[str]:
+        """What a reader has to know about how the text is read."""
+        return []
+
     def inspect(self, text: str, options: InspectionOptions = InspectionOptions()) -> Inspection:  # noqa: B008
         """Record one forward pass over a text, or over a pair: then the parts of the pair are stacks as well.
 
@@ -55,7 +59,11 @@ class Encoder(TextModel):
             recording.stacks | _parts(recording, encoding) if pair else recording.stacks,
             answer=answer.text,
             seconds=time.perf_counter() - started,
-            notes=[*self._about_unknown(encoding.ids), *self._about_output(answer.output)],
+            notes=[
+                *self._about_text(text, options),
+                *self._about_unknown(encoding.ids),
+                *self._about_output(answer.output),
+            ],
             second_text=options.second_text if pair else "",
             predictions=answer.predictions,
         )

@@ -51,6 +51,15 @@ class Masked(Encoder):
         guesses = dict(zip(places, logits.argmax(dim=-1).tolist(), strict=True))
         return Answer(logits, self._filled_in(encoding, guesses), predictions)
 
+    def _about_text(self, text: str, options: InspectionOptions) -> list[str]:
+        mask = self.tokenizer.mask_token
+        if mask is None or options.read_special_tokens or mask not in text + options.second_text:
+            return []
+        return [
+            f"The {mask} in the text is read as these letters, and masks nothing. Choose a token to mask instead, or "
+            "have special tokens read as such."
+        ]
+
     def _filled_in(self, encoding: Encoding, guesses: dict[int, int]) -> str:
         ids = [guesses.get(place, id) for place, id in enumerate(encoding.ids)]
         texts = (

@@ -442,3 +442,14 @@ def test_calls_of_a_model_that_calls_itself(x):
         model(x)
         model(x)
     assert [call.changed_heads for call in changed] == [frozenset(), {0}] * 2
+
+
+@torch.no_grad()
+def test_two_interventions_on_one_call_are_both_marked(stack, x):
+    with intervene(stack, zero_heads={(1, 2)}), intervene(stack, zero_heads={(1, 0)}), record(stack) as trace:
+        stack(x)
+    assert trace[1].changed_heads == {0, 2}
+    assert trace.certificate() < 1e-6
+    with intervene(stack, zero_heads={(1, 0), (1, 2)}), record(stack) as at_once:
+        stack(x)
+    assert torch.equal(trace[2].weights(), at_once[2].weights())

@@ -764,3 +764,70 @@ def test_dropout_twice():
         model(query, key, value)
     assert trace[0].dropout == pytest.approx(0.6)
     assert_weights(trace[0], softmax64(query.double() @ key.double().mT))
+
+
+def test_heads_counted_into_the_batch_by_a_helper_of_the_module():
+    """What the module was called with is what its forward got, not what its helper did."""
+
+    class WithHelper(nn.Module):
+        num_heads = H
+
+        def forward(self, x):
+            heads = torch.cat([*x.unflatten(-1, (H, D)).permute(0, 2, 1, 3)], dim=0)  # (batch * head, token, d)
+            return self.attend(heads, heads, heads)
+
+        def attend(self, q, k, v):
+            return torch.softmax(q @ k.mT, dim=-1) @ v
+
+    model, x = WithHelper(), torch.randn(B, N, H * D)
+    with record(model) as trace:
+        model(x)
+    assert (trace[0].batch_size, trace[0].num_heads) == (B, H)
+    heads = x.double().unflatten(-1, (H, D)).transpose(1, 2)
+    assert_weights(trace[0], softmax64(heads @ heads.mT))
+
+
+def test_queries_of_all_heads_in_one_row_of_tokens():
+    """As in StarCoder: (batch, token * head, d) on one key head. The model runs, and what is a guess is said to be."""
+
+    class MultiQuery(nn.Module):
+        num_heads = H
+
+        def forward(self, x):
+            query = x.view(B, N * H, D)
+            return torch.softmax(query @ x[..., :D].mT, dim=-1) @ x[..., :D]
+
+    model, x = MultiQuery(), torch.randn(B, N, H * D)
+    with record(model) as trace:
+        recorded = model(x)
+    assert torch.equal(recorded, model(x))
+    assert any("is a guess" in gap for gap in trace.gaps())
+
+
+def test_sparse_tensors_are_passed_over():
+    class Graph(nn.Module):
+        def forward(self, x):
+            neighbours = torch.eye(N).to_sparse()
+            x = neighbours @ x
+            return torch.softmax(x @ x.mT, dim=-1) @ x
+
+    model, x = Graph(), torch.randn(N, D)
+    with record(model) as trace:
+        recorded = model(x)
+    assert torch.equal(recorded, model(x))
+    assert_weights(trace[0], softmax64(x.double() @ x.double().mT)[None, None])
+
+
+def test_a_router_whose_weights_are_cast_is_no_gap():
+    """As in DeepSeek-V2: the weights of a linear layer, but not the parameter itself."""
+    router = nn.Linear(D, 4)
+    model = nn.ModuleDict(
+        {
+            "attention": Written(lambda q, k, v: torch.softmax(q @ k.mT, dim=-1) @ v),
+            "gate": Written(lambda x: F.linear(x, router.weight.double().float()).softmax(dim=-1), router=router),
+        }
+    )
+    with record(model) as trace:
+        model["attention"](*tensors())
+        model["gate"](torch.randn(B, N, D))
+    assert trace.gaps() == ()

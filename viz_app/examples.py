@@ -19,7 +19,7 @@ EXAMPLES = (
     Example(
         "Coreference",
         "I bought a car, but it is too small.",
-        "what “it” stands for decides the German pronoun: er, sie or es. Switch to Encoder: which heads of the row "
+        "What “it” stands for decides the German pronoun: er, sie or es. Switch to Encoder: which heads of the row "
         "“it” reach back to “car”? Then put a hat in its place: is the pronoun still right?",
     ),
     Example(

@@ -453,3 +453,20 @@ def test_two_interventions_on_one_call_are_both_marked(stack, x):
     with intervene(stack, zero_heads={(1, 0), (1, 2)}), record(stack) as at_once:
         stack(x)
     assert torch.equal(trace[2].weights(), at_once[2].weights())
+
+
+@torch.no_grad()
+def test_changed_heads_of_a_step_with_shared_key_heads_are_marked():
+    """There, transformers puts query heads in the place of queries, and the output has another shape."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=50, attn_implementation="sdpa", **sizes, **heads)).eval()
+    ids, mask = torch.tensor([[5, 6, 7, 8], [1, 2, 9, 9]]), torch.tensor([[1, 1, 1, 1], [0, 1, 1, 1]])
+    cache = model(ids[:, :3], attention_mask=mask[:, :3], use_cache=True).past_key_values
+    with intervene(model, zero_heads={(0, 3)}), record(model) as trace:
+        model(ids[:, 3:], attention_mask=mask, cache=cache)
+    assert trace[0].changed_heads == {3}
+    assert trace.certificate() < 1e-6

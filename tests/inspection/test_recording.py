@@ -756,3 +756,11 @@ def test_one_query_of_a_module_that_calls_itself_causal():
     with record(model) as trace:
         model(torch.randn(1, 2, 1, 8), torch.randn(1, 2, 6, 8))
     assert trace[0].kind == "decoder"
+
+
+def test_a_module_that_is_taken_out_of_the_model_after_its_call():
+    model = Wrapper(attention=SelfAttention(), rest=nn.Identity())
+    with record(model) as trace:
+        model(torch.randn(1, 2, 3, 4))
+        del model.attention
+    assert [call.name for call in trace] == ["attention"]

@@ -13,7 +13,7 @@ import torch.utils.checkpoint
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transformer_core.inspection.layout import Layout
+from transformer_core.inspection.layout import CALL_OF_A_MODULE, Layout
 from transformer_core.inspection.seeing import AttentionMode
 from transformer_core.inspection.trace import AttentionCall
 from transformer_core.inspection.uncompiled import uncompiled
@@ -78,7 +78,6 @@ def intervene(
     intervener.check_all_were_made()
 
 
-_CALL_OF_A_MODULE = nn.Module._call_impl.__code__
 _CHECKPOINTING = torch.utils.checkpoint.__file__
 
 
@@ -135,7 +134,7 @@ class _Intervener(AttentionMode):
         """The outermost running call of the model itself."""
         outermost = None
         while frame is not None:
-            if frame.f_code is _CALL_OF_A_MODULE and frame.f_locals.get("self") is self._model:
+            if frame.f_code is CALL_OF_A_MODULE and frame.f_locals.get("self") is self._model:
                 outermost = frame
             if frame.f_code.co_filename == _CHECKPOINTING:
                 raise NotImplementedError(

@@ -6,7 +6,8 @@ import types
 import torch
 from torch import Tensor, nn
 
-_CALL_OF_A_MODULE = nn.Module._call_impl.__code__
+CALL_OF_A_MODULE = nn.Module._call_impl.__code__
+"""By which a frame on the call stack is known as a module's `__call__`."""
 
 NUMBER_OF_HEADS = ("num_heads", "n_heads", "n_head", "num_attention_heads", "nhead", "heads")
 """What modules call their number of heads."""
@@ -137,7 +138,7 @@ def _frame_of_forward(module: nn.Module, frame: types.FrameType | None) -> types
     innermost = frame
     while frame is not None and frame.f_back is not None:
         caller = frame.f_back
-        if caller.f_code is _CALL_OF_A_MODULE:
+        if caller.f_code is CALL_OF_A_MODULE:
             return frame if caller.f_locals.get("self") is module else innermost
         frame = caller
     return innermost

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from transformer_core.inspection.layout import Layout, stated_heads
 from transformer_core.inspection.seeing import AttentionMode
 from transformer_core.inspection.trace import AttentionCall, Trace, listing
-from transformer_core.inspection.uncompiled import is_compiled, named_modules, uncompiled
+from transformer_core.inspection.uncompiled import is_compiled, uncompiled
 
 MIXERS_WITHOUT_SOFTMAX = (
     "mixer",
@@ -72,7 +72,7 @@ def record(model: nn.Module) -> Iterator[Trace]:
     with uncompiled(), recorder:
         yield trace
     trace.pieces = tuple(recorder.pieces())
-    _survey(model, trace)
+    _survey(recorder.modules, trace)
     if not trace.calls:
         raise NoAttentionError(_why_nothing_was_seen(model, trace))
 
@@ -113,7 +113,7 @@ class _Recorder(AttentionMode):
         They attend at several places with maps of different sizes, with more heads than they have, or in blocks; or
         more was made of their weights than meeting values.
         """
-        is_meant = {name for name, module in self._modules.items() if _is_attention(module)}
+        is_meant = {name for name, module in self.modules.items() if _is_attention(module)}
         partly = [name for name, softmax in self.not_all_seen() if softmax.may_be_attention or name in is_meant]
         return self._pieces | dict.fromkeys(partly)
 
@@ -132,9 +132,8 @@ def _mixes_without_softmax(module: nn.Module) -> bool:
     return type(module).__name__.lower().endswith(MIXERS_WITHOUT_SOFTMAX)
 
 
-def _survey(model: nn.Module, trace: Trace) -> None:
+def _survey(modules: dict[str, nn.Module], trace: Trace) -> None:
     """Note which modules of the model the trace does not show."""
-    modules = named_modules(model)
     callers = {call.name for call in trace}
     attending = {name for name in callers if _is_attention(modules[name])}
 

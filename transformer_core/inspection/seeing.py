@@ -38,8 +38,9 @@ class AttentionMode(TorchFunctionMode):
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self._model = model  # keeps the ids below valid
-        self._modules = named_modules(model)
-        self._names = {id(module): name for name, module in self._modules.items()}
+        self.modules = named_modules(model)
+        """The model's modules by their paths, which are the names of calls."""
+        self._names = {id(module): name for name, module in self.modules.items()}
         self._masks: list[Tensor] = []
         self._written_out = WrittenOutAttention(model.parameters())
         self._softmaxes: list[tuple[str, Softmax]] = []
@@ -112,7 +113,7 @@ class AttentionMode(TorchFunctionMode):
         return "", None, None
 
     def _parent(self, name: str) -> nn.Module | None:
-        return self._modules.get(name.rpartition(".")[0]) if name else None
+        return self.modules.get(name.rpartition(".")[0]) if name else None
 
     # Attention in one call of the kernel
 
@@ -122,6 +123,8 @@ class AttentionMode(TorchFunctionMode):
             return KERNEL(*args, **kwargs)
         seen = call_kernel(name, *args, **kwargs)
         output = seen.output
+        # Read off this very tensor: what it is reshaped to does not have it.
+        already = getattr(output, CHANGED_HEADS, frozenset())
         merged = self._written_out.merged(seen.query)
         try:
             with torch.no_grad(), torch._C.DisableTorchFunction():
@@ -133,7 +136,7 @@ class AttentionMode(TorchFunctionMode):
             self.unreadable(name, error)
             return output
         with torch.no_grad(), torch._C.DisableTorchFunction():
-            call = functools.partial(self._fused_call, name, module, seen, layout)
+            call = functools.partial(self._fused_call, name, module, seen, layout, already)
             changes = self.attended(name, call, canonical, layout)
         if not changes:
             return output
@@ -141,19 +144,16 @@ class AttentionMode(TorchFunctionMode):
             layout.four_dimensional(seen.output),
             changes,
             lambda it: layout.restore(it).reshape(output.shape),
-            already=getattr(output, CHANGED_HEADS, frozenset()),
+            already,
         )
 
-    def _fused_call(self, name: str, module: nn.Module, seen: KernelCall, layout: Layout) -> AttentionCall:
+    def _fused_call(
+        self, name: str, module: nn.Module, seen: KernelCall, layout: Layout, changed_heads: frozenset[int]
+    ) -> AttentionCall:
         query, key, value = (as_the_kernel_reads(tensor) for tensor in (seen.query, seen.key, seen.value))
         # Fewer key heads than heads stay fewer; whatever else differs is broadcasting.
         query = layout.four_dimensional(query.expand(*layout.lead, *query.shape[-2:]))
-        key, value = (
-            layout.four_dimensional(each)
-            if len(layout.lead) == 2
-            else layout.four_dimensional(each.expand(*layout.lead, *each.shape[-2:]))
-            for each in (key, value)
-        )
+        key, value = layout.four_dimensional(key), layout.four_dimensional(value)
         mask = None if seen.mask is None else self._own_mask(layout.mask(seen.mask))
         output = layout.four_dimensional(seen.output.detach())
         rows = _checked_rows(query)
@@ -171,7 +171,7 @@ class AttentionMode(TorchFunctionMode):
             dropout=seen.dropout,
             checked_rows=rows,
             checked_output=output[:, :, rows],
-            changed_heads=getattr(seen.output, CHANGED_HEADS, frozenset()),
+            changed_heads=changed_heads,
         )
 
     # Attention written out in single operations

@@ -312,7 +312,6 @@ class TestDamage:
         with pytest.raises(ValueError, match="too large for what it should be"):
             opened(folder)
 
-    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
     def test_a_pipe_is_not_waited_for(self, copy_of):
         folder = copy_of("masked")
         (folder / "model.safetensors").unlink()

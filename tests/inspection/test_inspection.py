@@ -57,6 +57,37 @@ def test_swapped_axes_are_refused(trace):
         stack_of(trace, query_tokens=("x", "y", "x", "</s>"), key_tokens=("<s>", "a", "b"))
 
 
+def test_special_tokens_and_words_have_defaults_and_are_kept(trace):
+    plain = stack_of(trace)
+    assert (plain.query_special, plain.key_special, plain.query_words, plain.key_words) == ((), (), None, None)
+    stack = stack_of(trace, query_special=(0,), key_special=(3,), query_words=(0, 1, 1), key_words=(0, 0, 1, 2))
+    assert (stack.query_special, stack.key_special) == ((0,), (3,))
+    assert (stack.query_words, stack.key_words) == ((0, 1, 1), (0, 0, 1, 2))
+
+
+@pytest.mark.parametrize("special", [(3,), (-1,), (1, 0), (1, 1)])
+def test_special_tokens_that_are_none_are_refused(trace, special):
+    with pytest.raises(ValueError, match="query_special of the stack 'cross', which has 3 query tokens"):
+        stack_of(trace, query_special=special)
+    with pytest.raises(ValueError, match="key_special of the stack 'cross', which has 4 key tokens"):
+        stack_of(trace, key_special=(*special, 4))
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ((0, 1, 2), "has 3 numbers: it needs one for each token"),
+        ((), "has 0 numbers"),
+        ((1, 1, 2, 3), "begin with 0"),
+        ((0, 2, 3, 4), "the same number or the next"),
+        ((0, 1, 0, 1), "the same number or the next"),
+    ],
+)
+def test_words_that_do_not_fit_are_refused(trace, words, problem):
+    with pytest.raises(ValueError, match=f"key_words of the stack 'cross', which has 4 key tokens, .*{problem}"):
+        stack_of(trace, key_words=words)
+
+
 def test_what_a_terminal_shows_is_short(trace):
     """Not the tensors, of which there are many."""
     assert repr(stack_of(trace)) == "<AttentionStack 'cross': 1 layers, 3 queries, 4 keys>"

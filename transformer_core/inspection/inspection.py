@@ -1,6 +1,7 @@
 """One text (or image) seen by one model: the value that every view and every export draws from."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from jaxtyping import Float, UInt8
 from numpy import ndarray
@@ -14,7 +15,7 @@ class AttentionStack:
     """The attention of all layers of one stack for one text, with the tokens of both axes.
 
     Raises:
-        ValueError: the tokens do not fit the recorded calls.
+        ValueError: the tokens do not fit the recorded calls, or special tokens and words do not fit the tokens.
     """
 
     name: str
@@ -33,6 +34,15 @@ class AttentionStack:
     """The recorded query positions that this stack shows, say those of sentence A; None: all of them."""
     columns: tuple[int, ...] | None = None
     """The recorded key positions that this stack shows. Without the others, rows do not sum to 1."""
+    query_special: tuple[int, ...] = ()
+    """Places, in `query_tokens`, of the tokens that are no words of the text: <s>, </s>, [CLS], [SEP], [PAD], ..."""
+    key_special: tuple[int, ...] = ()
+    """The same for `key_tokens`."""
+    query_words: tuple[int, ...] | None = None
+    """The number of the word that each query token belongs to: the first has 0, and the next token the same or one
+    more. A special token is a word of its own; None: every token is."""
+    key_words: tuple[int, ...] | None = None
+    """The same for `key_tokens`."""
 
     def __post_init__(self) -> None:
         expected = (1, len(self.query_tokens), len(self.key_tokens))
@@ -45,6 +55,19 @@ class AttentionStack:
                     f"{call.name!r} recorded (texts, queries, keys) = {found}, but the tokens of the stack "
                     f"{self.name!r} make {expected}"
                 )
+        self._check_axis("query", len(self.query_tokens), self.query_special, self.query_words)
+        self._check_axis("key", len(self.key_tokens), self.key_special, self.key_words)
+
+    def _check_axis(self, axis: str, length: int, special: tuple[int, ...], words: tuple[int, ...] | None) -> None:
+        of = f"of the stack {self.name!r}, which has {length} {axis} tokens,"
+        if any(not 0 <= place < length for place in special) or sorted(set(special)) != list(special):
+            raise ValueError(f"{axis}_special {of} has to name different tokens in rising order, not {special}")
+        if words is None:
+            return
+        if len(words) != length:
+            raise ValueError(f"{axis}_words {of} has {len(words)} numbers: it needs one for each token")
+        if words[:1] not in ((), (0,)) or any(after - before not in (0, 1) for before, after in pairwise(words)):
+            raise ValueError(f"{axis}_words {of} has to begin with 0 and to go on with the same number or the next")
 
     def __repr__(self) -> str:
         sizes = f"{len(self)} layers, {len(self.query_tokens)} queries, {len(self.key_tokens)} keys"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from viz_app.figures.tokens import printable
+from transformer_core.view.labels import printable
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,8 @@ from viz_app.figures.attention import (
 )
 from viz_app.figures.image import covers, image_attention, patch_weights, short_names
 from viz_app.figures.theme import CHART_CONFIG, COLOUR_SCALES
-from viz_app.figures.tokens import label, printable
+from transformer_core.view.labels import printable
+from viz_app.figures.tokens import label
 from viz_app.library import Content, ModelChoice
 from viz_app.state import keep_in_range
 

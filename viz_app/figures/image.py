@@ -10,7 +10,7 @@ from PIL import Image
 
 from transformer_core.inspection.inspection import PatchImage
 from viz_app.figures.theme import ACCENT, ColourScale, finished, weight_colours
-from viz_app.figures.tokens import printable
+from transformer_core.view.labels import printable
 
 OPACITY = 0.65
 """Of the colours laid over the image: the patch must still be recognised."""

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from transformer_core.inspection.inspection import Prediction
 from viz_app.figures.theme import CODE_FONT, finished
-from viz_app.figures.tokens import SYMBOLS, visible
+from transformer_core.view.labels import SYMBOLS, visible
 
 CANDIDATES = 5
 """Bars."""

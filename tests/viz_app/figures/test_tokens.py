@@ -8,7 +8,8 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_app.figures.tokens import MAX_LENGTH, distinct, label, printable, visible
+from transformer_core.view.labels import MAX_LENGTH, printable, visible
+from viz_app.figures.tokens import distinct, label
 
 
 @pytest.mark.parametrize(

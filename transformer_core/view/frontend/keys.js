@@ -1,0 +1,1 @@
+export function handleKey(view, event) {}

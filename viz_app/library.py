@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 import torch
@@ -22,11 +21,10 @@ from torch import Tensor
 from transformer_core import zoo
 from transformer_core.device import DEVICES, choose_device
 from transformer_core.inspection.inspection import Inspection
-from transformer_core.inspection.thumbnails import thumbnails
 from transformer_core.training.log import COLUMNS
+from transformer_core.view.payload import Detail, Payload, build
 from transformer_core.zoo import bundled
 from transformer_core.zoo.loading import Progress, local_folder
-from viz_app.figures.attention import thumbnail_cells
 from viz_app.permissions import permissions
 from viz_app.pictures import Picture
 
@@ -48,8 +46,11 @@ for 501 source and 512 target tokens, which is near the most that it reads and w
 MAX_INSPECTION_BYTES = 2**30
 """Size of the results that are kept, together. A large model's record of a long text can be a gigabyte alone."""
 
-MAX_OVERVIEWS = 3 * MAX_INSPECTIONS
-"""Overviews that are kept, one for each stack of a result; 4 KB a head at most."""
+MAX_PAYLOADS = 3 * MAX_INSPECTIONS
+"""Payloads of the linked view that are kept; of a large result there is one for each layer that was looked at."""
+
+MAX_PAYLOAD_BYTES = 2**28
+"""Size of the payloads that are kept, together. One is 22 MB at most."""
 
 log = logging.getLogger(__name__)
 
@@ -223,30 +224,30 @@ def _inspect(choice: ModelChoice, content: Content, options: zoo.InspectionOptio
     return dataclasses.replace(inspection, notes=(*inspection.notes, note))
 
 
-def overview(choice: ModelChoice, content: Content, options: zoo.InspectionOptions, stack: str) -> list[np.ndarray]:
-    """The thumbnails of all heads of a stack, (head, row, column) for each layer, of what `inspect` gives."""
-    return _overview(settled(choice), content, options, stack)
+def view_payload(
+    choice: ModelChoice, content: Content, options: zoo.InspectionOptions, detail: Detail | None = None
+) -> Payload:
+    """What the linked view draws, of what `inspect` gives.
+
+    Args:
+        detail: whose maps to send whole where the others are too large for that.
+    """
+    return _view_payload(settled(choice), content, options, detail)
 
 
-@cached(LRUCache(MAX_OVERVIEWS), condition=threading.Condition())
-def _overview(choice: ModelChoice, content: Content, options: zoo.InspectionOptions, stack: str) -> list[np.ndarray]:
-    layers = _inspect(choice, content, options).stacks[stack]
-    cells = thumbnail_cells(max(layers.num_heads(layer) for layer in range(len(layers))))
-    # One head after the other: all maps of a layer together can be gigabytes.
-    return [
-        np.concatenate(
-            [
-                thumbnails(layers.weights(layer, head).cpu().numpy()[None], cells)
-                for head in range(layers.num_heads(layer))
-            ]
-        )
-        for layer in range(len(layers))
-    ]
+@cached(
+    _bounded_cache(MAX_PAYLOADS, MAX_PAYLOAD_BYTES, lambda payload: payload.weights.nbytes),
+    condition=threading.Condition(),
+)
+def _view_payload(
+    choice: ModelChoice, content: Content, options: zoo.InspectionOptions, detail: Detail | None
+) -> Payload:
+    return build(_inspect(choice, content, options), detail)
 
 
 def forget() -> None:
     """Drop all models and results that are kept."""
-    for kept in (_load, _inspect, _overview):
+    for kept in (_load, _inspect, _view_payload):
         kept.cache_clear()
 
 

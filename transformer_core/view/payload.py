@@ -1,6 +1,6 @@
 """What a browser needs to draw an inspection: one description, and every weight in one byte.
 
-A weight w travels as round(254 * sqrt(w)), which keeps small weights apart: the step is 0.0004 at 0.01 and 0.004 at 0.5,
+A weight w travels as round(254 * sqrt(w)), which keeps small weights apart: the step is 0.0008 at 0.01 and 0.006 at 0.5,
 so that two digits can be read off. 255 stands for a weight that is not a number.
 """
 
@@ -60,6 +60,29 @@ class Payload:
     """Tokens and sizes, as JSON has them; see `build`."""
     weights: UInt8[np.ndarray, " weight"]
     """The maps of all heads: stack after stack, layer after layer, head after head, row by row."""
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether maps have fewer cells than the heads have weights."""
+        return any(
+            (stack["rows"], stack["columns"]) != (len(stack["queries"]), len(stack["keys"]))
+            for stack in self.meta["stacks"]
+            if stack["offset"] is not None
+        )
+
+    def sees_later(self, stack: AttentionStack) -> bool | None:
+        """Whether any query reads from a key behind it; None where only one token is, or no numbers (NaN).
+
+        Args:
+            stack: one whose rows and columns are the same tokens.
+        """
+        described = next(each for each in self.meta["stacks"] if each["name"] == stack.name)
+        size = described["rows"] * described["columns"]
+        layer = self.weights[described["offset"] :][: size * described["heads"][0]]
+        maps = layer.reshape(-1, described["rows"], described["columns"])
+        if size == 1 or (maps == NOT_A_NUMBER).any():
+            return None
+        return bool(np.triu(maps, 1).any())
 
 
 def build(inspection: Inspection, detail: Detail | None = None) -> Payload:

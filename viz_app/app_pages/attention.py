@@ -6,7 +6,7 @@ from transformer_core.inspection.inspection import Inspection
 from transformer_core.zoo import InputError, InspectionOptions
 from viz_app import library
 from viz_app.attention.answer import show_answer
-from viz_app.attention.heads import explore
+from viz_app.attention.explore import explore
 from viz_app.attention.model_choice import choose_model, introduce, open_model
 from viz_app.attention.question import ask, example_of
 from viz_app.errors import literal

@@ -198,8 +198,17 @@ export class View {
     for (const key of this.caches.keys()) if (key.startsWith(prefix)) this.caches.delete(key);
   }
 
+  /** A drawing that goes on over several frames has ended. */
+  finished() {
+    const isBusy = this.mustUpdate || this.detail.isBusy || this.overview.isBusy;
+    this.root.setAttribute("aria-busy", String(Boolean(isBusy)));
+  }
+
   #schedule(what) {
-    if (what === "update") this.mustUpdate = true;
+    if (what === "update") {
+      this.mustUpdate = true;
+      this.root.setAttribute("aria-busy", "true");
+    }
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
@@ -213,20 +222,27 @@ export class View {
       this.mustUpdate = false;
       if (this.detailPlace.firstChild !== this.detail.element) this.detailPlace.replaceChildren(this.detail.element);
       for (const drawing of drawings) drawing.update();
+      this.finished();
     } else {
       for (const drawing of drawings) drawing.hover();
     }
   }
 }
 
+/** The colours and fonts that custom properties of the root name, as a canvas can take them. */
 function readTheme(root) {
-  const style = getComputedStyle(root);
-  // Resolved, so that a canvas can take them: the value of light-dark() is only known where it is used.
-  const names = ["ink", "faint", "ground", "panel", "line", "accent", "font", "code-font"];
+  const probe = element("span");
+  root.append(probe);
+  const style = getComputedStyle(probe);
   const theme = {};
-  for (const name of names) {
-    theme[name.replace(/-(.)/, (_, letter) => letter.toUpperCase())] = style.getPropertyValue(`--${name}`).trim();
+  for (const name of ["ink", "faint", "ground", "panel", "line", "accent"]) {
+    probe.style.color = `var(--${name})`;
+    theme[name] = style.color;
   }
+  theme.font = style.fontFamily;
+  probe.style.fontFamily = "var(--code-font)";
+  theme.codeFont = style.fontFamily;
+  probe.remove();
   theme.isDark = lightness(theme.ground) < 0.5;
   return theme;
 }

@@ -1,0 +1,119 @@
+"""Every layer and head of an inspection: the linked view, exact answers to what is pinned in it, and files to keep."""
+
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from transformer_core.inspection.inspection import AttentionStack, Inspection
+from transformer_core.view.payload import Detail
+from transformer_core.view.state import checked_state, opening_state
+from transformer_core.zoo import InspectableModel, InspectionOptions
+from viz_app import library, link
+from viz_app.attention.answers import answer
+from viz_app.attention.files import FORMATS, file_name, write
+from viz_app.attention.words import how_to_read
+from viz_app.components.attention_view import attention_view
+from viz_app.errors import literal
+from viz_app.figures.attention import MAX_HEATMAP_TOKENS, head_heatmap
+from viz_app.figures.theme import CHART_CONFIG
+from viz_app.library import Content, ModelChoice
+
+Request = tuple[ModelChoice, Content, InspectionOptions]
+
+VIEW = "view"
+"""Key of the linked view; in the session's state, what the browser last said of it."""
+
+SHOWN = "shown"
+"""Where a session keeps what its view shows."""
+
+STEP = "step"
+"""Where a session keeps that its visitor asked for the next or the previous example."""
+
+
+@st.fragment
+def explore(model: InspectableModel, inspection: Inspection, request: Request) -> None:
+    """The linked view with what belongs to it. What is done in it reruns this alone."""
+    if st.session_state.get(STEP):
+        st.rerun()  # the whole page: the text box above is not part of this
+    payload = library.view_payload(*request)
+    state, serial = shown_state(payload.meta, request[0])
+    if payload.is_pooled:
+        payload = library.view_payload(*request, Detail(state["stack"], state["layer"], state["head"]))
+    stack = inspection.stacks[state["stack"]]
+    st.write(how_to_read(stack, model, payload.sees_later(stack) if has_same_axes(model, stack) else None))
+    attention_view(payload, state, serial, answer(stack, state), VIEW, on_state=take_state, on_example=take_step)
+    show_exact_values(stack, state)
+    offer_files(inspection, state)
+
+
+def shown_state(meta: dict[str, Any], choice: ModelChoice) -> tuple[dict[str, Any], int]:
+    """What the view shows, and a number that grows when the browser is to follow.
+
+    At first it is what the address asks for. Another text keeps as much as it can; another model opens anew.
+    """
+    shown = st.session_state.get(SHOWN)
+    if shown is None:
+        state, problems = link.restore(meta)
+        if problems:
+            st.warning(" ".join(map(literal, problems)))
+        shown = {"choice": choice, "serial": 0, "state": state}
+    elif shown["choice"] != choice:
+        shown = {"choice": choice, "serial": shown["serial"] + 1, "state": opening_state(meta)}
+    else:
+        state, _ = checked_state(shown["state"], meta)
+        shown = {**shown, "state": state}
+    st.session_state[SHOWN] = shown
+    link.remember(shown["state"], meta)
+    return shown["state"], shown["serial"]
+
+
+def take_state() -> None:
+    """Keep what the browser says of its view. It is checked before it is used."""
+    st.session_state[SHOWN] = {**st.session_state[SHOWN], "state": st.session_state[VIEW]["state"]}
+
+
+def take_step() -> None:
+    """Note that the next or the previous example is wanted."""
+    st.session_state[STEP] = 1 if st.session_state[VIEW]["example"] == 1 else -1
+
+
+def has_same_axes(model: InspectableModel, stack: AttentionStack) -> bool:
+    """Whether rows and columns are the same tokens in the order of a text."""
+    return stack.query_tokens == stack.key_tokens and not stack.is_part and model.family != "image"
+
+
+def show_exact_values(stack: AttentionStack, state: dict[str, Any]) -> None:
+    """The open head as a heatmap whose cells have their float32 weights, for who wants them."""
+    layer, head = state["layer"], state["head"]
+    place = f"{stack.name}, layer {layer + 1}, head {head + 1}"
+    opened = st.expander(f"Exact weights: {literal(place)}", key="exact", on_change="rerun", bind="query-params")
+    if not opened.open:
+        return
+    queries, keys = stack.query_tokens, stack.key_tokens
+    if max(len(queries), len(keys)) > MAX_HEATMAP_TOKENS:
+        opened.info(
+            f"This head has {len(queries):,} queries and {len(keys):,} keys. The heatmap with exact weights is drawn "
+            f"up to {MAX_HEATMAP_TOKENS} tokens a side; the files below have them all."
+        )
+        return
+    opened.plotly_chart(
+        head_heatmap(stack.weights(layer, head).cpu().numpy(), queries, keys, stack.query_label, stack.key_label),
+        key="heatmap",
+        config=CHART_CONFIG,
+        alt=f"Attention weights of {place}: {len(queries)} queries as rows, {len(keys)} keys as columns.",
+    )
+
+
+def offer_files(inspection: Inspection, state: dict[str, Any]) -> None:
+    """Everything as files. They are written when somebody wants one."""
+    with st.popover("Download"):
+        for suffix, what in FORMATS.items():
+            st.download_button(
+                what,
+                partial(write, inspection, suffix, state),
+                file_name(inspection, suffix),
+                key=f"download{suffix}",
+                on_click="ignore",
+                width="stretch",
+            )

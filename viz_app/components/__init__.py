@@ -1,0 +1,1 @@
+"""Streamlit components of the app."""

@@ -1,0 +1,37 @@
+// Holds a linked view as one of Streamlit's components, version 2.
+
+import { Payload } from "../../transformer_core/view/frontend/payload.js";
+import { View } from "../../transformer_core/view/frontend/view.js";
+import { deliver, slotOf } from "./slots.js";
+
+const mounted = new WeakMap();
+
+/** Called when the component appears, and again for new data, a new theme or another rerun. */
+export default function mount({ data, parentElement, setStateValue, setTriggerValue }) {
+  const slot = slotOf(data.view);
+  let view = mounted.get(parentElement);
+  if (!view) {
+    view = new View(parentElement.querySelector("div"), {
+      answers: true,
+      link: true,
+      settled: (state) => view.toServer.setStateValue("state", state),
+      example: (step) => view.toServer.setTriggerValue("example", step),
+      focusText: () => document.querySelector(".st-key-text input, .st-key-text textarea")?.focus(),
+    });
+    mounted.set(parentElement, view);
+    slot.view = view;
+    slot.serial = undefined;
+  }
+  // Those of an earlier call belong to an earlier run.
+  view.toServer = { setStateValue, setTriggerValue };
+  if (slot.payload?.meta.id !== data.meta.id) {
+    slot.payload = new Payload(data.meta, data.weights.getChildAt(0).toArray());
+  }
+  view.refreshTheme();
+  deliver(slot);
+  return () => {
+    view.destroy();
+    mounted.delete(parentElement);
+    if (slot.view === view) slot.view = undefined;
+  };
+}

@@ -1,0 +1,59 @@
+"""The linked view as a Streamlit component: its maps go to the browser once, everything else beside them.
+
+Two components share a key. The view holds the payload, which is large; as long as it stays the same, Streamlit sends
+a reference of it. The channel is invisible and holds what is small and changes: the state that the server wants, and
+exact answers for what is pinned. In the browser it hands them to the view with its key.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import streamlit as st
+
+from transformer_core.view import modules
+from transformer_core.view.payload import Payload
+
+HERE = Path(__file__).parent
+
+_view = st.components.v2.component(
+    "headlight.attention_view",
+    html="<div></div>\n",
+    css=(HERE / "theme.css").read_text(encoding="utf-8") + modules.style(),
+    js=modules.script(HERE / "attention_view.js"),
+)
+_channel = st.components.v2.component("headlight.channel", html="<div></div>\n", js=modules.script(HERE / "channel.js"))
+
+
+def attention_view(
+    payload: Payload,
+    state: dict[str, Any],
+    serial: int,
+    answer: dict[str, Any],
+    key: str,
+    on_state: Callable[[], None],
+    on_example: Callable[[], None],
+) -> None:
+    """Draw the linked view.
+
+    What the visitor does with it arrives in `st.session_state[key]`: "state", raw and not to be trusted, once it has
+    settled; "example", 1 for the next and -1 for the previous one.
+
+    Args:
+        state: what to show, checked.
+        serial: a new number makes an open view take over the state; otherwise it keeps its own, which is newer.
+        answer: exact values for the stack, layer and head that it names.
+        key: of the view in this session.
+    """
+    with st.container(key=f"{key}-channel"):
+        _channel(
+            key=f"{key}-channel-message",
+            data={"view": key, "id": payload.meta["id"], "state": state, "serial": serial, "answer": answer},
+        )
+    _view(
+        key=key,
+        data={"view": key, "meta": payload.meta, "weights": pyarrow.table({"code": payload.weights})},
+        on_state_change=on_state,
+        on_example_change=on_example,
+    )

@@ -65,7 +65,7 @@ export class Stack {
 
   /**
    * The codes of one head, row by row. A pooled map has fewer rows and columns than there are tokens: each of its
-   * cells is the largest of a block.
+   * cells is the largest of a block, see `blocks`.
    * @returns {{codes: Uint8Array, rows: number, columns: number, isPooled: boolean}}
    */
   map(layer, head) {
@@ -88,26 +88,49 @@ export class Stack {
 
   #slice(start, rows, columns) {
     const codes = this.codes.subarray(start, start + rows * columns);
-    return { codes, rows, columns, isPooled: rows < this.queries.length || columns < this.keys.length };
+    const isPooled = rows < this.queries.length || columns < this.keys.length;
+    return { codes, rows, columns, isPooled, part: null };
   }
 
   /** The rows and columns of the whole stack's map that this part shows; of a pooled map, the cells they are in. */
   #part(map) {
-    const rows = placesIn(this.partRows, map.rows, this.whole.queries.length);
-    const columns = placesIn(this.partColumns, map.columns, this.whole.keys.length);
-    const codes = new Uint8Array(rows.length * columns.length);
-    rows.forEach((row, i) => columns.forEach((column, j) => {
-      codes[i * columns.length + j] = map.codes[row * map.columns + column];
+    const rows = gathered(this.partRows, map.rows, this.whole.queries.length);
+    const columns = gathered(this.partColumns, map.columns, this.whole.keys.length);
+    const numRows = rows.places.length, numColumns = columns.places.length;
+    const codes = new Uint8Array(numRows * numColumns);
+    rows.places.forEach((row, i) => columns.places.forEach((column, j) => {
+      codes[i * numColumns + j] = map.codes[row * map.columns + column];
     }));
-    return { codes, rows: rows.length, columns: columns.length, isPooled: map.isPooled };
+    const part = { rows: rows.blocks, columns: columns.blocks };
+    return { codes, rows: numRows, columns: numColumns, isPooled: map.isPooled, part };
+  }
+
+  /** The tokens behind each row and each column of a map. @returns {{rows: number[][], columns: number[][]}} */
+  blocks(map) {
+    return map.part ?? {
+      rows: gathered(null, map.rows, this.queries.length).blocks,
+      columns: gathered(null, map.columns, this.keys.length).blocks,
+    };
   }
 }
 
-/** Places of a pooled axis that hold these tokens; without tokens, all of them. */
-function placesIn(tokens, places, numTokens) {
-  if (tokens === null) return Array.from({ length: places }, (_, place) => place);
-  if (places === numTokens) return tokens;
-  const starts = Array.from({ length: places }, (_, place) => Math.floor((place * numTokens) / places));
-  const placeOf = (token) => starts.findLastIndex((start) => start <= token);
-  return [...new Set(tokens.map(placeOf))];
+/** Where on an axis of so many places each of its tokens is, as transformer_core/inspection/thumbnails.py cuts it. */
+function placesOfTokens(count, numTokens) {
+  const starts = Array.from({ length: count + 1 }, (_, place) => Math.floor((place * numTokens) / count));
+  return starts.slice(0, -1).flatMap((start, place) => new Array(starts[place + 1] - start).fill(place));
+}
+
+/**
+ * The cells of a whole axis that hold these tokens (without tokens: all), and which of the tokens each of them holds.
+ * @returns {{places: number[], blocks: number[][]}} tokens counted among those given.
+ */
+function gathered(tokens, count, numTokens) {
+  const placeOf = placesOfTokens(count, numTokens);
+  const blocks = new Map();
+  (tokens ?? placeOf.map((_, token) => token)).forEach((token, i) => {
+    const place = placeOf[token];
+    if (blocks.has(place)) blocks.get(place).push(i);
+    else blocks.set(place, [i]);
+  });
+  return { places: [...blocks.keys()], blocks: [...blocks.values()] };
 }

@@ -10,7 +10,7 @@ import { createOverview } from "./overview.js";
 import { createProduct } from "./product.js";
 import { createReadout } from "./readout.js";
 import { normalized } from "./state.js";
-import { combined, lensOf, matrixOf, strongestEdges } from "./weights.js";
+import { combined, lensOf, matrixOf, smallMatrixOf, strongestEdges } from "./weights.js";
 
 /** Milliseconds without a change after which the host hears of the state. */
 const SETTLED_AFTER = 250;
@@ -134,8 +134,15 @@ export class View {
     const { combine, layers, heads, layer, head } = this.state;
     if (combine === "head") return this.matrix(layer, head);
     const key = `combined ${combine} ${layers} ${heads}`;
-    const chosen = () => layers.flatMap((each) => this.headsOf(each).map((one) => this.matrix(each, one)));
-    return this.#cached(key, () => combined(chosen(), combine));
+    return this.#cached(key, () => combined(this.#chosenMatrices(), combine));
+  }
+
+  /** Of all chosen heads, of one size: the small ones where only some are here in full. */
+  #chosenMatrices() {
+    const chosen = this.state.layers.flatMap((layer) => this.headsOf(layer).map((head) => [layer, head]));
+    const matrices = chosen.map(([layer, head]) => this.matrix(layer, head));
+    const isOneSize = matrices.every(({ rows, columns }) => rows === matrices[0].rows && columns === matrices[0].columns);
+    return isOneSize ? matrices : chosen.map(([layer, head]) => smallMatrixOf(this.stack, layer, head));
   }
 
   /** The chosen heads that a layer has. */

@@ -6,7 +6,9 @@ import { WEIGHTS } from "./payload.js";
 /**
  * @typedef {{label: string, members: number[], isSpecial: boolean}} Group tokens that are shown as one
  * @typedef {{queries: Group[], keys: Group[], isIdentity: boolean}} Lens
- * @typedef {{rows: number, columns: number, values: Float32Array, removed: Float32Array, hasNaN: boolean}} Matrix
+ * @typedef {{rows: number, columns: number, values: Float32Array, removed: Float32Array, hasNaN: boolean,
+ *   blocks: null | {rows: number[][], columns: number[][]}}} Matrix `blocks`: the tokens behind each row and column of a
+ *   pooled map, to which the lens does not apply; null where they are those of the lens.
  */
 
 /**
@@ -49,7 +51,8 @@ function groups(labels, words, special, hideSpecial, mergeWords) {
 export function matrixOf(stack, layer, head, lens) {
   const map = stack.map(layer, head);
   const { codes } = map;
-  if (map.isPooled || lens.isIdentity) return plainMatrix(map);
+  if (map.isPooled) return pooledMatrix(stack, map);
+  if (lens.isIdentity) return plainMatrix(map);
   const rows = lens.queries.length, columns = lens.keys.length, stride = map.columns;
   const values = new Float32Array(rows * columns), removed = new Float32Array(rows);
   let hasNaN = false;
@@ -73,7 +76,16 @@ export function matrixOf(stack, layer, head, lens) {
       hasNaN ||= Number.isNaN(total);
     }
   }
-  return { rows, columns, values, removed, hasNaN };
+  return { rows, columns, values, removed, hasNaN, blocks: null };
+}
+
+/** One head as small as it was sent: all heads of a stack have the same size so. */
+export function smallMatrixOf(stack, layer, head) {
+  return pooledMatrix(stack, stack.thumbnail(layer, head));
+}
+
+function pooledMatrix(stack, map) {
+  return { ...plainMatrix(map), blocks: stack.blocks(map) };
 }
 
 function plainMatrix({ codes, rows, columns }) {
@@ -83,7 +95,7 @@ function plainMatrix({ codes, rows, columns }) {
     values[i] = WEIGHTS[codes[i]];
     hasNaN ||= codes[i] === 255;
   }
-  return { rows, columns, values, removed: new Float32Array(rows), hasNaN };
+  return { rows, columns, values, removed: new Float32Array(rows), hasNaN, blocks: null };
 }
 
 /**
@@ -92,14 +104,14 @@ function plainMatrix({ codes, rows, columns }) {
  * @param {"mean"|"max"} how
  */
 export function combined(matrices, how) {
-  const { rows, columns } = matrices[0];
+  const { rows, columns, blocks } = matrices[0];
   const values = new Float32Array(rows * columns), removed = new Float32Array(rows);
   const fold = how === "max" ? (a, b) => (Number.isNaN(b) || b > a ? b : a) : (a, b) => a + b / matrices.length;
   for (const matrix of matrices) {
     for (let i = 0; i < values.length; i++) values[i] = fold(values[i], matrix.values[i]);
     for (let row = 0; row < rows; row++) removed[row] += matrix.removed[row] / matrices.length;
   }
-  return { rows, columns, values, removed, hasNaN: matrices.some((matrix) => matrix.hasNaN) };
+  return { rows, columns, values, removed, hasNaN: matrices.some((matrix) => matrix.hasNaN), blocks };
 }
 
 /**

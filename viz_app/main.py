@@ -10,6 +10,7 @@ if str(ROOT) not in sys.path:
 
 import streamlit as st  # noqa: E402
 
+from viz_app import link  # noqa: E402
 from viz_app.errors import plain_errors  # noqa: E402
 from viz_app.permissions import refuse_unknown_arguments  # noqa: E402
 
@@ -33,4 +34,5 @@ page = st.navigation(
 )
 with plain_errors():
     refuse_unknown_arguments()
+    link.note_link()
     page.run()

@@ -124,7 +124,7 @@ def test_a_causal_model_continues_and_its_weights_are_transformers_own(app, tiny
     assert "itself and earlier ones, never later ones" in words(app)
     expected = outputs.logits[0, prompt.size(1) - 1].softmax(-1).topk(5).values
     np.testing.assert_allclose(bars(app)[1], expected, rtol=1e-4)
-    app.selectbox(key="place").set_value(2).run()
+    app.selectbox(key="place").set_value("Probabilities: next token 3").run()
     expected = outputs.logits[0, prompt.size(1) + 1].softmax(-1).topk(5).values
     np.testing.assert_allclose(bars(app)[1], expected, rtol=1e-4)
 

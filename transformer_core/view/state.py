@@ -6,7 +6,7 @@ from 0 in the state and from 1 in every sentence.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Any
 
@@ -102,7 +102,7 @@ def _checked(raw: dict[Any, Any], meta: dict[str, Any], problems: "_Problems") -
     stack = _stack(meta, state["stack"])
     unknown = raw.keys() - state.keys()
     if unknown:
-        problems.add(f"The view has nothing called {_listed(sorted(map(_shown, islice(unknown, MAX_ENTRIES))))}.")
+        problems.add(f"The view has nothing called {listed(sorted(map(_shown, islice(unknown, MAX_ENTRIES))))}.")
 
     choices = (
         ("view", VIEWS, "view"),
@@ -146,6 +146,18 @@ def _checked(raw: dict[Any, Any], meta: dict[str, Any], problems: "_Problems") -
     return state
 
 
+def quoted(text: str) -> str:
+    """A text of any origin within a sentence: short, on one line, and hiding nothing."""
+    start = printable(text[:MAX_SHOWN]).replace("\n", "⏎")
+    return f"“{start if len(text) <= MAX_SHOWN else start + '…'}”"
+
+
+def listed(shown: Sequence[str]) -> str:
+    """The first few of many within a sentence."""
+    named = ", ".join(shown[:MAX_NAMED])
+    return named if len(shown) <= MAX_NAMED else f"{named} and {len(shown) - MAX_NAMED:,} more"
+
+
 class _Problems:
     """Sentences about what could not be used, each once and not too many."""
 
@@ -153,7 +165,7 @@ class _Problems:
         self._found: dict[str, None] = {}
 
     def add(self, sentence: str) -> None:
-        self._found[sentence] = None
+        self._found[sentence[0].upper() + sentence[1:]] = None
 
     def sentences(self) -> list[str]:
         found = list(self._found)
@@ -239,7 +251,7 @@ def _places(values: Any, count: int, noun: tuple[str, str], of: str, problems: _
             odd[_shown(value) if place is None else _shown(place + 1)] = None
     if odd:
         there = f"there is 1 {one}" if count == 1 else f"there are {count:,} {several}"
-        problems.add(f"No {one} {_listed(list(odd))} in {of}: {there}.")
+        problems.add(f"No {one} {listed(list(odd))} in {of}: {there}.")
     return found
 
 
@@ -263,21 +275,15 @@ def _cell(value: Any, stack: dict[str, Any], problems: _Problems) -> list[int] |
     return None
 
 
-def _listed(shown: list[str]) -> str:
-    named = ", ".join(shown[:MAX_NAMED])
-    return named if len(shown) <= MAX_NAMED else f"{named} and {len(shown) - MAX_NAMED:,} more"
-
-
 def _shown(value: Any) -> str:
     """A value of any origin in a few characters."""
     if isinstance(value, str):
-        text = printable(value[:MAX_SHOWN]).replace("\n", "⏎")
-        return f"“{text if len(value) <= MAX_SHOWN else text + '…'}”"
+        return quoted(value)
     if value is None or isinstance(value, bool):
         return {None: "nothing", True: "“true”", False: "“false”"}[value]
     if isinstance(value, int):
         # Python refuses to write out numbers of thousands of digits.
-        return str(value) if abs(value) < 10**15 else "a number with more than 15 digits"
+        return str(value) if abs(value) < 10**15 else "over 10^15" if value > 0 else "under -10^15"
     if isinstance(value, float):
         return "“not a number”" if math.isnan(value) else f"{value:g}"
     return {list: "a list", tuple: "a list", dict: "an object"}.get(type(value), "something unknown")

@@ -4,7 +4,7 @@ import streamlit as st
 
 from transformer_core.inspection.inspection import Inspection
 from transformer_core.zoo import InputError, InspectionOptions
-from viz_app import library
+from viz_app import library, link
 from viz_app.attention.answer import show_answer
 from viz_app.attention.explore import explore
 from viz_app.attention.model_choice import choose_model, introduce, open_model
@@ -52,6 +52,7 @@ def page() -> None:
                 st.write(f"**Look for:** {example.look_for}")
     if inspection is not None:
         explore(model, inspection, (chosen.model, content, options))
+    link.tell_problems("Attention")
 
 
 def inspect(choice: ModelChoice, content: Content, options: InspectionOptions) -> Inspection | None:

@@ -9,6 +9,7 @@ from transformer_core.model.positions import (
     sinusoidal_encoding,
     wavelengths,
 )
+from viz_app import link
 from viz_app.figures import positions as figures
 from viz_app.figures.theme import CHART_CONFIG
 from viz_app.state import keep_options
@@ -159,3 +160,4 @@ st.write(
     f"{wavelengths(512)[-1].item():,.0f}. On the logarithmic axis the wavelengths are a straight line, a geometric "
     "progression."
 )
+link.tell_problems("Positions")

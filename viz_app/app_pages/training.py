@@ -4,7 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from transformer_core.training.schedule import learning_rate, peak_learning_rate
-from viz_app import library, schedules
+from viz_app import library, link, schedules
 from viz_app.errors import escape_markdown
 from viz_app.figures import training as figures
 from viz_app.figures.theme import CHART_CONFIG
@@ -22,9 +22,11 @@ with settings:
     st.caption("One row a curve. Edit a cell, add rows at the bottom, tick rows to delete them.")
     if "schedules" not in st.session_state:
         # The editor is new on the screen. It starts from what it held when the page was left, or from the link.
-        st.session_state["schedules_start"] = st.session_state.get(
-            "schedules_left", schedules.from_link(st.query_params.get("curves", ""))
-        )
+        asked = st.query_params.get("curves", "")
+        start = st.session_state.get("schedules_left", schedules.from_link(asked))
+        if asked and start is schedules.DEFAULT:
+            link.note_problems(["The curves in the link cannot be read; those of the paper are drawn."])
+        st.session_state["schedules_start"] = start
     table = st.data_editor(
         st.session_state["schedules_start"],
         num_rows="dynamic",
@@ -115,6 +117,7 @@ if not names:
     st.info(library.NO_MODELS)
     st.stop()
 name = st.selectbox("Model", names, key="run", bind="query-params", width=320)
+link.tell_problems("Training")
 try:
     run = library.training_run(name)
 except library.ModelError as error:

@@ -55,13 +55,8 @@ def show_predictions(predictions: Sequence[Prediction]) -> None:
     titles = [f"Probabilities: {prediction.place}" for prediction in predictions]
     chosen = 0
     if len(predictions) > 1:
-        chosen = st.selectbox(
-            "Probabilities",
-            range(len(titles)),
-            format_func=lambda number: titles[number],
-            key="place",
-            bind="query-params",
-            label_visibility="collapsed",
+        chosen = titles.index(
+            st.selectbox("Probabilities", titles, key="place", bind="query-params", label_visibility="collapsed")
         )
     else:
         st.html(f'<div class="headlight-answer-label">{html.escape(titles[0])}</div>')

@@ -12,7 +12,7 @@ from transformer_core.zoo import (
     InspectableModel,
     InspectionOptions,
 )
-from viz_app import pictures
+from viz_app import link, pictures
 from viz_app.attention.words import VERB
 from viz_app.errors import escape_markdown, literal
 from viz_app.examples import GENERAL, Example, examples_for
@@ -47,15 +47,20 @@ def ask(
     Raises:
         InputError: an image that cannot be read; the message is for the visitor.
     """
-    if model is None:
-        return ask_text(None, GENERAL), InspectionOptions()
-    if "image" in model.abilities:
+    if model and "image" in model.abilities:
         return ask_image(), InspectionOptions()
+    examples = GENERAL if model is None else examples_for(model.languages)
+    opening = examples[0].text if examples else ""
+    link.note_problems(link.restore_texts(opening))
+    if model is None:
+        text = ask_text(None, examples, opening)
+        say_what_is_left_out(link.remember_texts({"text": text}, opening))
+        return text, InspectionOptions()
     with options_place:
         options = choose_options(model)
-    text = ask_text(model, examples_for(model.languages))
-    if "second text" in model.abilities:
-        options["second_text"] = ask_second_text()
+    text = ask_text(model, examples, opening)
+    options["second_text"] = ask_second_text() if "second text" in model.abilities else ""
+    say_what_is_left_out(link.remember_texts({"text": text, "second": options["second_text"]}, opening))
     if "mask" in model.abilities:
         options["masked"] = choose_masks(model, text, options.get("read_special_tokens", False))
     return text, InspectionOptions(**options)
@@ -112,16 +117,22 @@ def choose_options(model: InspectableModel) -> dict[str, int | float | bool | st
     return options
 
 
-def ask_text(model: InspectableModel | None, examples: Sequence[Example]) -> str:
+def say_what_is_left_out(problems: Sequence[str]) -> None:
+    """What the link to this page does not hold."""
+    for problem in problems:
+        st.caption(problem)
+
+
+def ask_text(model: InspectableModel | None, examples: Sequence[Example], opening: str) -> str:
     """The text box, its examples, and a button for those who look for one: leaving the box already sends the text."""
     language = model.languages[0] if model and model.languages else None
     with st.container(horizontal=True, vertical_alignment="bottom", key="text-row"):
         text = clean_text(
             st.text_input(
                 "Your text" + (f", in {literal(language)}" if language else ""),
-                examples[0].text if examples else "",
+                opening,
                 key="text",
-                bind="query-params",
+                persist_state="session",
                 placeholder="Type a sentence" + (f" in {language}" if language else ""),
                 label_visibility="collapsed",
             )
@@ -142,7 +153,7 @@ def ask_second_text() -> str:
     text = st.text_input(
         "Second text",
         key="second",
-        bind="query-params",
+        persist_state="session",
         placeholder="A second text to go with it, if you like",
         label_visibility="collapsed",
     )

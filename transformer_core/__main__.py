@@ -155,7 +155,7 @@ def _add_inspect(commands: argparse._SubParsersAction) -> None:
     content = parser.add_mutually_exclusive_group(required=True)
     content.add_argument("--text", help="the text; - reads standard input")
     content.add_argument("--image", type=Path, help="an image file, for models that read images")
-    parser.add_argument("--out", type=Path, help="file to write: .npz, .json or .csv (default: only print)")
+    parser.add_argument("--out", type=Path, help="file to write: .npz, .json, .csv or .html (default: only print)")
     parser.add_argument("--device", default="auto", help="auto, cuda, mps or cpu (default: auto)")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16 or float16 (default: auto)")
     parser.add_argument("--second-text", help="the other sentence of a pair")

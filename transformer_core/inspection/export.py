@@ -1,7 +1,7 @@
-"""An inspection as a file: all weights of all layers and heads in full float32 precision, and where they come from.
+"""An inspection as a file: the weights of all layers and heads, and where they come from.
 
-The suffix chooses the form. In all three, layers, heads, rows and columns count from 0, as in Python, and every weight
-reads back as the same float32, bit for bit.
+The suffix chooses the form. In the first three, layers, heads, rows and columns count from 0, as in Python, and every
+weight reads back as the same float32, bit for bit.
 
 - ".npz", for NumPy (`numpy.load`, no pickle in it): an array "encoder.0" (head, query, key) for layer 0 of the stack
   "encoder", and so on, arrays "encoder.query_tokens" and "encoder.key_tokens", and "about", JSON with everything else.
@@ -11,6 +11,8 @@ reads back as the same float32, bit for bit.
   first row alone. Tokens are written as they are, for a changed one would be wrong: a spreadsheet has to import the
   file with the token columns as text, or it takes "=x" for a formula; pandas needs `keep_default_na=False`, or it takes
   "null" for a gap.
+- ".html": a page with the linked view, which opens in a browser without a server or a network. Its weights are made
+  for drawing: one byte each, good to two digits.
 
 Only whole stacks are written. Parts of them, such as what sentence A reads from sentence B, are named in "about" with
 their rows and columns.
@@ -59,7 +61,7 @@ def save(inspection: Inspection, path: Path | str) -> None:
     file stays as it was.
 
     Raises:
-        ValueError: the suffix is none of .npz, .json and .csv.
+        ValueError: the suffix is none of .npz, .json, .csv and .html.
         OSError: the folder does not exist, or the file cannot be written.
     """
     path = Path(path)
@@ -80,12 +82,12 @@ def check_path(path: Path) -> None:
     """Whether `save` could write there, before the work is done.
 
     Raises:
-        ValueError: the suffix is none of .npz, .json and .csv.
+        ValueError: the suffix is none of .npz, .json, .csv and .html.
         OSError: the folder does not exist, or the path is a folder itself.
     """
     if path.suffix.lower() not in _WRITERS:
         found = f"not {path.suffix}" if path.suffix else "and this name has none"
-        raise ValueError(f"{path} cannot be written: the suffix has to be .npz, .json or .csv, {found}")
+        raise ValueError(f"{path} cannot be written: the suffix has to be .npz, .json, .csv or .html, {found}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path} cannot be written: there is no folder {path.parent}")
     if path.is_dir():
@@ -146,10 +148,17 @@ def _write_csv(inspection: Inspection, file: IO[bytes]) -> None:
                             about = ""
 
 
+def _write_html(inspection: Inspection, file: IO[bytes]) -> None:
+    from transformer_core.view.html_file import to_page  # what is drawn stands above what is recorded
+
+    file.write(to_page(inspection).encode())
+
+
 _WRITERS: dict[str, Callable[[Inspection, IO[bytes]], None]] = {
     ".npz": _write_npz,
     ".json": _write_json,
     ".csv": _write_csv,
+    ".html": _write_html,
 }
 
 

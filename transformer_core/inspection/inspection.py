@@ -1,5 +1,6 @@
 """One text (or image) seen by one model: the value that every view and every export draws from."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -97,10 +98,68 @@ class AttentionStack:
         weights = self[layer].weights(head, self.rows)[0]
         return weights if self.columns is None else weights[..., list(self.columns)]
 
+    def part(
+        self, name: str, rows: Sequence[int], columns: Sequence[int], query_label: str, key_label: str
+    ) -> "AttentionStack":
+        """The same attention at some rows and columns alone, with what is known of their tokens.
+
+        Args:
+            name: what to call the part.
+            rows: places in `query_tokens`, in rising order.
+            columns: places in `key_tokens`, in rising order.
+            query_label: what the rows are.
+            key_label: what the columns are.
+        """
+        return AttentionStack(
+            name=name,
+            calls=self.calls,
+            query_tokens=tuple(self.query_tokens[row] for row in rows),
+            key_tokens=tuple(self.key_tokens[column] for column in columns),
+            query_label=query_label,
+            key_label=key_label,
+            rows=tuple(map(self.recorded_row, rows)),
+            columns=tuple(map(self.recorded_column, columns)),
+            query_special=tuple(place for place, row in enumerate(rows) if row in self.query_special),
+            key_special=tuple(place for place, column in enumerate(columns) if column in self.key_special),
+            query_words=_renumbered(self.query_words, rows),
+            key_words=_renumbered(self.key_words, columns),
+        )
+
+    def recorded_row(self, query: int) -> int:
+        """The row, in the recorded calls, of a query token of this stack.
+
+        Raises:
+            IndexError: a query token that it does not have.
+        """
+        _check_place("query", query, len(self.query_tokens), self.name)
+        return query if self.rows is None else self.rows[query]
+
+    def recorded_column(self, key: int) -> int:
+        """The column, in the recorded calls, of a key token of this stack.
+
+        Raises:
+            IndexError: a key token that it does not have.
+        """
+        _check_place("key", key, len(self.key_tokens), self.name)
+        return key if self.columns is None else self.columns[key]
+
     @property
     def is_part(self) -> bool:
         """Whether it shows a part of another stack's rows or columns."""
         return self.rows is not None or self.columns is not None
+
+
+def _check_place(axis: str, place: int, length: int, name: str) -> None:
+    if not 0 <= place < length:
+        raise IndexError(f"{axis} {place} does not exist: the stack {name!r} has {length} {axis} tokens")
+
+
+def _renumbered(words: tuple[int, ...] | None, places: Sequence[int]) -> tuple[int, ...] | None:
+    """The words of some of the tokens, numbered from 0."""
+    if words is None:
+        return None
+    number_of = {word: number for number, word in enumerate(dict.fromkeys(words[place] for place in places))}
+    return tuple(number_of[words[place]] for place in places)
 
 
 @dataclass(frozen=True)
@@ -170,6 +229,6 @@ class Inspection:
         return f"<Inspection of {self.text!r} by {self.provenance.model!r}, answer {self.answer!r}: {stacks}>"
 
     def _repr_html_(self) -> str:
-        from transformer_core.inspection.notebook import to_html  # only a notebook draws it
+        from transformer_core.view.html_file import to_frame  # only a notebook draws it
 
-        return to_html(self)
+        return to_frame(self)

@@ -14,9 +14,10 @@ from viz_app.attention.answers import answer
 from viz_app.attention.files import FORMATS, file_name, write
 from viz_app.attention.words import how_to_read
 from viz_app.components.attention_view import attention_view
-from viz_app.errors import literal
+from viz_app.errors import literal, plain_errors
 from viz_app.figures.attention import MAX_HEATMAP_TOKENS, head_heatmap
 from viz_app.figures.theme import CHART_CONFIG
+from viz_app.link.address import is_history_navigation
 from viz_app.library import Content, ModelChoice
 
 Request = tuple[ModelChoice, Content, InspectionOptions]
@@ -34,6 +35,12 @@ STEP = "step"
 @st.fragment
 def explore(model: InspectableModel, inspection: Inspection, request: Request) -> None:
     """The linked view with what belongs to it. What is done in it reruns this alone."""
+    with plain_errors():
+        show(model, inspection, request)
+
+
+def show(model: InspectableModel, inspection: Inspection, request: Request) -> None:
+    """What the name of this file says."""
     if st.session_state.get(STEP):
         st.rerun()  # the whole page: the text box above is not part of this
     payload = library.view_payload(*request)
@@ -52,25 +59,20 @@ def shown_state(meta: dict[str, Any], choice: ModelChoice) -> tuple[dict[str, An
 
     At first it is what the address asks for. Another text keeps as much as it can; another model opens anew.
     """
-    shown = st.session_state.get(SHOWN)
-    if shown is None:
-        state, problems = link.restore(meta)
-        if problems:
-            st.warning(" ".join(map(literal, problems)))
-        shown = {"choice": choice, "serial": 0, "state": state}
-    elif shown["choice"] != choice:
-        shown = {"choice": choice, "serial": shown["serial"] + 1, "state": opening_state(meta)}
-    else:
-        state, _ = checked_state(shown["state"], meta)
-        shown = {**shown, "state": state}
-    st.session_state[SHOWN] = shown
-    link.remember(shown["state"], meta)
-    return shown["state"], shown["serial"]
+    shown = st.session_state.get(SHOWN, {"choice": choice, "serial": 0, "state": None})
+    if shown["choice"] != choice and not is_history_navigation():
+        link.remember(opening_state(meta), meta)
+    state, problems = link.restore(meta)
+    link.note_problems(problems)
+    # What the browser said itself it need not be told.
+    follows = state != checked_state(shown["state"], meta)[0]
+    st.session_state[SHOWN] = {"choice": choice, "serial": shown["serial"] + follows, "state": state}
+    return state, shown["serial"] + follows
 
 
 def take_state() -> None:
     """Keep what the browser says of its view. It is checked before it is used."""
-    st.session_state[SHOWN] = {**st.session_state[SHOWN], "state": st.session_state[VIEW]["state"]}
+    st.session_state[link.VIEW_STATE] = st.session_state[SHOWN]["state"] = st.session_state[VIEW]["state"]
 
 
 def take_step() -> None:

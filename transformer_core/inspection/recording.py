@@ -18,6 +18,7 @@ from transformer_core.inspection.layout import Layout, stated_heads
 from transformer_core.inspection.seeing import AttentionMode
 from transformer_core.inspection.trace import AttentionCall, Trace, listing
 from transformer_core.inspection.uncompiled import is_compiled, uncompiled
+from transformer_core.interrupting import short_steps, stage
 
 MIXERS_WITHOUT_SOFTMAX = (
     "mixer",
@@ -30,6 +31,10 @@ MIXERS_WITHOUT_SOFTMAX = (
     "retention",
 )
 """How the classes of modules end that mix tokens without softmax attention (Mamba, DeltaNet, FNet, ...)."""
+
+
+RECORDING = "Recording the attention"
+"""What a watched run does meanwhile."""
 
 
 class NoAttentionError(RuntimeError):
@@ -69,7 +74,8 @@ def record(model: nn.Module) -> Iterator[Trace]:
         raise TypeError(f"record() takes a torch.nn.Module, not {type(model).__name__}")
     trace = Trace(was_compiled=is_compiled(model))
     recorder = _Recorder(model, trace)
-    with uncompiled(), recorder:
+    stage(RECORDING)
+    with uncompiled(), short_steps(), recorder:
         yield trace
     trace.pieces = tuple(recorder.pieces())
     _survey(recorder.modules, trace)
@@ -91,6 +97,7 @@ class _Recorder(AttentionMode):
         self._trace.unreadable[name] = f"{type(error).__name__}: {error}"
 
     def attended(self, name: str, call: Callable[[], AttentionCall], output: Tensor, layout: Layout) -> None:
+        stage(RECORDING)
         try:
             made = call()
         except Exception as error:  # whatever it is, the model itself has run and goes on

@@ -2,12 +2,14 @@
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor
+
+from transformer_core.interrupting import short_steps, stage
 
 Kind = Literal["encoder", "decoder", "cross", "self"]
 
@@ -149,18 +151,25 @@ class AttentionCall(ABC):
         error = error.masked_fill(attends_to_nothing, 0.0)[:, unchanged].max()
         return float(error / self.value.abs().max().float().clamp_min(torch.finfo(torch.float32).tiny))
 
+    @torch.no_grad()
     def row_sum_error(self) -> float:
         """The largest |sum - 1| over the rows, of every head, that attend to something. A sink's share counts."""
         errors = [torch.zeros(1, dtype=torch.float64)]
-        for head in range(self.num_heads):
-            sums = self.weights(head).cpu().double().sum(dim=-1)  # Apple's MPS has no double precision
+        rows = self._positions(None)
+        # All heads at once if they are small, as in `weights`.
+        is_small = self.batch_size * self.num_heads * self.num_queries * self.num_keys <= AT_ONCE
+        step = self.num_heads if is_small else 1
+        for first in range(0, self.num_heads, step):
+            heads = slice(first, first + step)
+            # Apple's MPS has no double precision.
+            sums = self.weights_of(heads, rows).float().cpu().double().sum(dim=-1)
             blank = sums == 0
-            errors.append((sums + self._sink_weights(head).cpu().double() - 1).abs()[~blank])
+            errors.append((sums + self._sink_weights(heads).cpu().double() - 1).abs()[~blank])
         return float(torch.cat(errors).max())
 
-    def _sink_weights(self, head: int) -> Float[Tensor, "#batch #query"]:
+    def _sink_weights(self, heads: slice) -> Float[Tensor, "#batch #head #query"]:
         """The share of every row that goes to no key."""
-        return torch.zeros(1, 1)
+        return torch.zeros(1, 1, 1)
 
     def to(self, device: torch.device | str) -> "AttentionCall":
         """The same call with its tensors on `device`."""
@@ -278,13 +287,12 @@ class ScoredAttention(AttentionCall):
         return self.sinks[heads].to(torch.promote_types(self.query.dtype, torch.float32)).view(1, -1, 1, 1)
 
     @torch.no_grad()
-    def _sink_weights(self, head: int) -> Float[Tensor, "#batch #query"]:
+    def _sink_weights(self, heads: slice) -> Float[Tensor, "#batch #head #query"]:
         if self.sinks is None:
-            return super()._sink_weights(head)
-        heads = slice(head, head + 1)
+            return super()._sink_weights(heads)
         scores = self.scores(heads, self._positions(None))
         scores = torch.cat([scores, self._sink_scores(heads).expand(*scores.shape[:3], 1)], dim=-1)
-        return torch.softmax(scores, dim=-1)[:, 0, :, -1]
+        return torch.softmax(scores, dim=-1)[..., -1]
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -374,13 +382,22 @@ class Trace:
 
     def certificate(self) -> float | None:
         """The largest of the calls' certificates, NaN if one is; None if no call has one."""
-        certificates = [each for call in self.calls if (each := call.certificate()) is not None]
+        certificates = [each for each in self._checked(lambda call: call.certificate()) if each is not None]
         # Python's max may pass over NaN.
         return float(torch.tensor(certificates, dtype=torch.float64).max()) if certificates else None
 
     def row_sum_error(self) -> float:
         """The largest |row sum - 1| over the rows, of all calls, that attend to something."""
-        return float(torch.tensor([call.row_sum_error() for call in self.calls], dtype=torch.float64).max())
+        return float(torch.tensor(self._checked(lambda call: call.row_sum_error()), dtype=torch.float64).max())
+
+    @short_steps()
+    def _checked(self, check: Callable[[AttentionCall], float | None]) -> list[float | None]:
+        """What a check says of each call."""
+        found = []
+        for call in self.calls:
+            stage("Checking the weights")
+            found.append(check(call))
+        return found
 
     def gaps(self) -> tuple[str, ...]:
         """What this trace does not show, and how it differs from an ordinary run, as plain sentences."""

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transformer_core.interrupting import short_steps, stage
 from transformer_core.model import Transformer
 
 MAX_EXTRA_TOKENS = 50
@@ -44,6 +45,7 @@ def longest_target(source_length: int, max_length: int) -> int:
 
 
 @torch.inference_mode()
+@short_steps()
 def greedy_search(
     model: Transformer,
     source_ids: Int[Tensor, "batch source"],
@@ -64,7 +66,9 @@ def greedy_search(
     results: list[list[int]] = [[] for _ in range(source_ids.size(0))]
     rows = torch.arange(source_ids.size(0), device=source_ids.device)
     target_ids = torch.full((len(rows), 1), bos_id, dtype=torch.long, device=source_ids.device)
-    for _ in range(longest_target(source_ids.size(1), model.config.max_length)):
+    longest = longest_target(source_ids.size(1), model.config.max_length)
+    for step in range(longest):
+        stage(f"Translating: token {step + 1:,} of at most {longest:,}")
         best = state.log_probabilities(target_ids).argmax(dim=-1)
         going_on = best != eos_id
         for row, token in zip(rows[going_on].tolist(), best[going_on].tolist(), strict=True):
@@ -84,6 +88,7 @@ def length_penalty(length: int, alpha: float) -> float:
 
 
 @torch.inference_mode()
+@short_steps()
 def beam_search(
     model: Transformer,
     source_ids: Int[Tensor, "batch source"],
@@ -117,7 +122,9 @@ def beam_search(
     sentences = list(range(batch))
     finished: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]
 
-    for _ in range(longest_target(source_ids.size(1), model.config.max_length)):
+    longest = longest_target(source_ids.size(1), model.config.max_length)
+    for step in range(longest):
+        stage(f"Translating: token {step + 1:,} of at most {longest:,}")
         log_probabilities = state.log_probabilities(target_ids).view(len(sentences), beam_size, -1)
         totals = (scores.unsqueeze(-1) + log_probabilities).flatten(1)
         # Of 2 x beam candidates at most half end here, so enough remain to go on with.

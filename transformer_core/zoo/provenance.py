@@ -1,12 +1,13 @@
 """What a result says about the model that it comes from."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
 from transformer_core.inspection import Provenance
+from transformer_core.interrupting import stage
 from transformer_core.zoo.interface import InspectableModel
 
 BLOCK = 2**20
@@ -23,11 +24,14 @@ def provenance(model: InspectableModel) -> Provenance:
     )
 
 
-def weights_hash(files: Iterable[Path]) -> str:
+def weights_hash(files: Sequence[Path]) -> str:
     """The first 12 hex digits of the SHA-256 of all the files' bytes, one file after the other."""
     digest = hashlib.sha256()
+    total, done = sum(file.stat().st_size for file in files), 0
     for file in files:
         with file.open("rb") as opened:
             while block := opened.read(BLOCK):
                 digest.update(block)
+                done += len(block)
+                stage("Computing the SHA-256 of the weights", min(done / total, 1.0))
     return digest.hexdigest()[:12]

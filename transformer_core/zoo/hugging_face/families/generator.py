@@ -1,12 +1,16 @@
 """What the models that write text share: the search for what to write, and what they expected at each token."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from transformers import StoppingCriteria
 
 from transformer_core.inspection import Prediction
+from transformer_core.interrupting import short_steps, stage
 from transformer_core.zoo.hugging_face.families.text_model import TextModel
 
 SEARCH = {
@@ -36,6 +40,26 @@ SEARCH = {
 """For `generate`: the likeliest text by greedy or beam search. Other settings are those saved with the model."""
 
 
+class _Telling(StoppingCriteria):
+    """Says how far `generate` is. It is asked after every token, and never has it stop.
+
+    The first of these steps reads the whole text, which may take minutes. Those after it are short.
+    """
+
+    def __init__(self, longest: int, tokens: ExitStack) -> None:
+        self._longest = longest
+        self._tokens = tokens
+        """Holds what is entered when the first token is there, and lasts until `generate` ends."""
+        self._written = 0
+
+    def __call__(self, input_ids: Int[Tensor, "batch token"], scores: Any, **kwargs: Any) -> Bool[Tensor, " batch"]:
+        if not self._written:
+            self._tokens.enter_context(short_steps())
+        self._written += 1
+        stage(f"Writing token {min(self._written + 1, self._longest):,} of at most {self._longest:,}")
+        return torch.zeros(input_ids.size(0), dtype=torch.bool, device=input_ids.device)
+
+
 class Generator(TextModel):
     """A loaded checkpoint that writes text."""
 
@@ -44,10 +68,12 @@ class Generator(TextModel):
         pad = self.network.generation_config.pad_token_id
         if pad is None:
             search["pad_token_id"] = next(iter(self._end_ids()), 0)  # a batch of one is never padded
-        with self._failing_in_words():
+        stage("Reading the text")
+        with self._failing_in_words(), ExitStack() as tokens:
             (sequence,) = self.network.generate(
                 **inputs,
                 max_new_tokens=new_tokens,
+                stopping_criteria=[_Telling(new_tokens, tokens)],
                 tokenizer=self.tokenizer,  # which reads the strings that a checkpoint may have saved as its ends
                 **SEARCH,
                 **search,

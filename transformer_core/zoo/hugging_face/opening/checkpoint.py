@@ -15,6 +15,7 @@ from transformers.image_processing_utils import BaseImageProcessor
 from transformers.utils import logging
 
 from transformer_core.device import choose_device
+from transformer_core.interrupting import stage
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.hugging_face.messages import first_line
 from transformer_core.zoo.hugging_face.opening.architectures import choices
@@ -94,6 +95,7 @@ def open_checkpoint(folder: Path, name: str, device: str = "auto", dtype: str = 
     tensors = open_weights(weight_files)
     number_type = _dtype(dtype, processor, settings, tensors, name)
 
+    stage(f"Opening {name}")
     with _opening, _quiet(), tempfile.TemporaryDirectory() as copies:
         files.copy_small_files(Path(copies), model_settings(settings))
         choice, model, notes = build(ways, Path(copies), settings, tensors, number_type, name)

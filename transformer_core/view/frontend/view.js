@@ -31,6 +31,7 @@ export class View {
    */
   constructor(root, host) {
     this.root = root;
+    root.view = this; // for scripts of the page that shows it
     this.host = host;
     this.payload = null;
     this.state = null;

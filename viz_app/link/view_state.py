@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer_core.view.state import MAX_ENTRIES, checked_state, opening_state, quoted
+from transformer_core.view.state import checked_state, opening_state, quoted
 from viz_app.link import address
 
 WORDS = ("view", "overview", "arrangement", "combine", "scale")
@@ -66,7 +66,7 @@ def from_parameters(parameters: Mapping[str, str], meta: dict[str, Any]) -> tupl
     raw |= {name: _place(parameters[name]) for name in PLACES if name in parameters}
     for name, key in LISTS.items():
         if name in parameters:
-            raw[key] = [_place(part) for part in parameters[name].split(".", MAX_ENTRIES)]
+            raw[key] = [_place(part) for part in parameters[name].split(".")]
     if "share" in parameters:
         share = parameters["share"]
         raw["share"] = float(share) if re.fullmatch(r"[0-9]{0,9}\.?[0-9]{1,9}", share) else share

@@ -95,6 +95,9 @@ def test_a_translation_with_its_attention(model):
     assert (encoder.query_tokens, encoder.key_tokens) == (source, source)
     assert (decoder.query_tokens, decoder.key_tokens) == (target, target)
     assert (cross.query_tokens, cross.key_tokens) == (target, source)
+    assert encoder.query_special == encoder.key_special == cross.key_special == (4,)
+    assert decoder.query_special == decoder.key_special == cross.query_special == (0,)
+    assert all(stack.query_words == stack.key_words == tuple(range(5)) for stack in (encoder, decoder, cross))
     assert [(stack.query_label, stack.key_label) for stack in (encoder, decoder, cross)] == [
         ("English", "English"),
         ("German", "German"),
@@ -238,6 +241,13 @@ def test_odd_text_has_a_correct_view(model, text):
     assert not {"<s>", "</s>", "<pad>"} & set(cross.query_tokens[1:])
     assert inspection.certificate < 2e-6
     assert inspection.row_sum_error < 1e-6
+
+
+def test_the_words_of_a_text(model):
+    encoder = model.inspect("The cat isn't 🙂.").stacks["encoder"]
+    tokens = ("▁The", "▁cat", "▁is", "n", "<0x27>", "t", "▁", "<0xF0>", "<0x9F>", "<0x99>", "<0x82>", ".", "</s>")
+    assert encoder.query_tokens == tokens
+    assert encoder.query_words == (0, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 5)
 
 
 def test_characters_that_the_vocabulary_lacks_are_counted(model):

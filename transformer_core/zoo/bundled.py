@@ -8,10 +8,12 @@ from pathlib import Path
 
 import torch
 
-from transformer_core.inspection import AttentionStack, Inspection, Trace, record
+from transformer_core.inspection import Inspection, Trace, record
+from transformer_core.inspection.words import words_of_labels
 from transformer_core.model import TransformerConfig
 from transformer_core.text.generation import longest_target
 from transformer_core.text.translator import FORMAT, Translator
+from transformer_core.zoo.axis import Axis, stack_of
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.input_checks import check_length, check_text, check_tokens
 from transformer_core.zoo.interface import InputError, InspectionOptions, StackShape
@@ -150,25 +152,14 @@ class InspectableTranslator:
             calls = Trace([call.to("cpu") for call in trace])
         seconds = time.perf_counter() - started
 
-        pieces = self.translator.tokenizer.pieces
-        source_axis = tuple(pieces(source)), self.translator.source_language
-        target_axis = tuple(pieces(target_input)), self.translator.target_language
+        source_axis = self._axis(source, self.translator.source_language)
+        target_axis = self._axis(target_input, self.translator.target_language)
         axes = {
             "encoder": (source_axis, source_axis),
             "decoder": (target_axis, target_axis),
             "cross": (target_axis, source_axis),
         }
-        stacks = {
-            name: AttentionStack(
-                name=name,
-                calls=calls.of_kind(name),
-                query_tokens=query_tokens,
-                key_tokens=key_tokens,
-                query_label=query_label,
-                key_label=key_label,
-            )
-            for name, ((query_tokens, query_label), (key_tokens, key_label)) in axes.items()
-        }
+        stacks = {name: stack_of(name, calls.of_kind(name), rows, columns) for name, (rows, columns) in axes.items()}
         return Inspection(
             text=text,
             answer=self.translator.tokenizer.decode(target),
@@ -187,6 +178,13 @@ class InspectableTranslator:
         check_tokens(len(source) - 1)
         check_length(text, len(source) - 1, self.max_tokens)
         return source
+
+    def _axis(self, ids: Sequence[int], language: str) -> Axis:
+        tokenizer = self.translator.tokenizer
+        added = tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id
+        pieces, special = tuple(tokenizer.pieces(ids)), [index in added for index in ids]
+        places = tuple(place for place, is_special in enumerate(special) if is_special)
+        return Axis(pieces, language, places, words_of_labels(pieces, special))
 
     def _notes(self, source: Sequence[int], target: Sequence[int]) -> tuple[str, ...]:
         tokenizer = self.translator.tokenizer

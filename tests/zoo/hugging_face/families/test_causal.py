@@ -1,5 +1,6 @@
 """Causal models: the prompt, its continuation, and what was expected at each token."""
 
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -92,6 +93,10 @@ def test_a_continuation_is_read_in_the_same_pass(model, network):
     assert len(stack.query_tokens) == len(PROMPT) + 6
     assert stack.query_tokens == stack.key_tokens
     assert (stack.query_label, stack.key_label) == ("text", "text")
+    assert stack.query_special == stack.key_special == ()
+    starts = [token == "." or token.startswith("▁") for token in stack.query_tokens[: len(PROMPT)]]
+    assert stack.query_words[: len(PROMPT)] == tuple(np.cumsum(starts))
+    assert stack.query_words == stack.key_words
     outputs = oracle(network, input_ids=[*PROMPT, *written])
     assert_weights(stack, outputs.attentions)
     assert (stack.weights(1).triu(1) == 0).all()
@@ -105,6 +110,21 @@ def test_a_continuation_is_read_in_the_same_pass(model, network):
     # What greedy search wrote at a row is what the recorded pass finds likeliest there.
     chosen = outputs.logits[0, len(PROMPT) - 1 :].argmax(dim=-1).tolist()
     assert chosen[:6] == written
+
+
+def test_a_continuation_may_go_on_with_a_word():
+    network = gpt2()
+    with torch.no_grad():
+        network.lm_head.weight.zero_()[BYTE_LEVEL.convert_tokens_to_ids("t")] = 1.0
+        network.transformer.ln_f.weight.zero_()
+        network.transformer.ln_f.bias.fill_(1.0)
+    model = inspected(network, BYTE_LEVEL, "causal")
+    alone = model.inspect("Then.see").stacks["self"]
+    assert alone.query_tokens == ("The", "n", ".", "s", "ee")
+    assert alone.query_words == (0, 0, 0, 0, 0), "a full stop parts no letters"
+    continued = model.inspect("The th", InspectionOptions(new_tokens=2)).stacks["self"]
+    assert continued.query_tokens == ("The", "▁th", "t", "t")
+    assert continued.query_words == (0, 1, 1, 1)
 
 
 def test_the_continuation_ends_where_the_model_ends_it():
@@ -176,6 +196,8 @@ def test_a_chat_template_surrounds_the_text():
     assert "chat" in model.abilities
     inspection = model.inspect("The cat", InspectionOptions(chat=True))
     assert inspection.stacks["self"].query_tokens == ("<|user|>", "The", "▁cat", "<|endoftext|>")
+    assert inspection.stacks["self"].query_special == (0, 3)
+    assert inspection.stacks["self"].query_words == (0, 1, 2, 3)
     ids = tokenizer.apply_chat_template([{"role": "user", "content": "The cat"}], return_dict=False)
     assert_weights(inspection.stacks["self"], oracle(network, input_ids=ids).attentions)
     assert model.inspect("The cat").stacks["self"].query_tokens == ("The", "▁cat")

@@ -71,6 +71,8 @@ def test_a_pair_has_token_types_and_parts(model, bert):
     assert_weights(whole, expected)
     tokens = ("[CLS]", "the", "cat", "sleeps", ".", "[SEP]", "the", "dog", "is", "tired", ".", "[SEP]")
     assert whole.query_tokens == whole.key_tokens == tokens
+    assert whole.query_special == whole.key_special == (0, 5, 11)
+    assert whole.query_words == whole.key_words == tuple(range(12))
     assert list(inspection.stacks) == ["self", "A to A", "A to B", "B to A", "B to B"]
     halves = {"A": slice(0, 6), "B": slice(6, 12)}
     for name, rows in halves.items():
@@ -80,6 +82,17 @@ def test_a_pair_has_token_types_and_parts(model, bert):
             assert (part.query_tokens, part.key_tokens) == (tokens[rows], tokens[columns])
             assert (part.query_label, part.key_label) == (f"sentence {name}", f"sentence {other}")
             assert_weights(part, tuple(layer[:, :, rows, columns] for layer in expected))
+
+
+def test_the_parts_know_their_special_tokens_and_words(model):
+    stacks = model.inspect("The catdog", InspectionOptions(second_text="it's tired")).stacks
+    tokens = ("[CLS]", "the", "cat", "##d", "##o", "##g", "[SEP]", "it", "'", "s", "tired", "[SEP]")
+    words = (0, 1, 2, 2, 2, 2, 3, 4, 4, 4, 5, 6)
+    assert (stacks["self"].query_tokens, stacks["self"].key_words) == (tokens, words)
+    part = stacks["B to A"]
+    assert (part.query_tokens, part.key_tokens) == (tokens[7:], tokens[:7])
+    assert (part.query_special, part.key_special) == ((4,), (0, 6))
+    assert (part.query_words, part.key_words) == ((0, 0, 0, 1, 2), words[:7])
 
 
 def test_the_parts_share_all_of_a_row(model):

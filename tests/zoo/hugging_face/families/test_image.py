@@ -156,6 +156,8 @@ def test_tokens_before_the_patches(model_class, config_class, options, first):
     inspection = model.inspect(noise())
     assert inspection.stacks["self"].query_tokens[: len(first) + 1] == (*first, "row 1, column 1")
     assert inspection.image.first_patch == len(first)
+    assert inspection.stacks["self"].query_special == inspection.stacks["self"].key_special == tuple(range(len(first)))
+    assert inspection.stacks["self"].query_words is None, "every patch stands alone"
     assert_weights(inspection.stacks["self"], oracle(network, noise()).attentions)
     assert bool(inspection.predictions) == ("ForImageClassification" in model_class.__name__)
 

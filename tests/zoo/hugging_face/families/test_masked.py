@@ -45,6 +45,7 @@ def test_a_mask_is_guessed(model, bert):
     inspection = model.inspect(TEXT, InspectionOptions(masked=(2,)))
     outputs = oracle(bert, input_ids=masked_ids(3))
     assert inspection.stacks["self"].query_tokens == ("[CLS]", "the", "cat", "[MASK]", "milk", ".", "[SEP]")
+    assert inspection.stacks["self"].query_special == (0, 6), "a mask stands for a word of the text"
     assert_weights(inspection.stacks["self"], outputs.attentions)
     (prediction,) = inspection.predictions
     assert (prediction.place, prediction.row) == ("mask 1", 3)
@@ -62,6 +63,16 @@ def test_the_guesses_are_those_of_the_pipeline(bert):
     assert [share for _, share in prediction.candidates] == pytest.approx(
         [guess["score"] for guess in expected], rel=1e-4
     )
+
+
+def test_a_mask_within_a_word_and_a_typed_one(model):
+    assert model.tokens("the catdog") == ("the", "cat", "##d", "##o", "##g")
+    within = model.inspect("the catdog", InspectionOptions(masked=(2,))).stacks["self"]
+    assert within.query_tokens[3] == "[MASK]"
+    assert (within.query_special, within.query_words) == ((0, 6), (0, 1, 2, 2, 2, 2, 3))
+    typed = model.inspect("the [MASK].", InspectionOptions(read_special_tokens=True)).stacks["self"]
+    assert typed.query_tokens == ("[CLS]", "the", "[MASK]", ".", "[SEP]")
+    assert (typed.query_special, typed.query_words) == ((0, 4), (0, 1, 2, 3, 4))
 
 
 def test_several_masks_are_numbered_from_left_to_right(model, bert):

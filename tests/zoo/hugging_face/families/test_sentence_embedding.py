@@ -87,6 +87,8 @@ def test_both_texts_have_their_own_attention(minilm):
         stack, alone = inspection.stacks[name], minilm.inspect(text).stacks["self"]
         assert stack.name == name
         assert stack.query_tokens == alone.query_tokens == ("[CLS]", *minilm.tokens(text), "[SEP]")
+        assert stack.query_special == stack.key_special == (0, len(stack.query_tokens) - 1)
+        assert stack.query_words == stack.key_words == alone.query_words
         for layer in range(6):
             assert torch.equal(stack.weights(layer), alone.weights(layer))
     assert inspection.certificate < 2e-6

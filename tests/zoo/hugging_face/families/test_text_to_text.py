@@ -1,5 +1,6 @@
 """Encoder-decoder models: what they answer, and that the recorded pass is the one that wrote it."""
 
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -90,6 +91,14 @@ def test_every_axis_has_its_own_tokens(model, network):
     read = decoder_input(answer_ids(network))
     assert decoder.query_tokens == decoder.key_tokens == cross.query_tokens
     assert decoder.query_tokens == tuple(UNIGRAM.convert_ids_to_tokens(read))
+    assert encoder.query_special == encoder.key_special == cross.key_special == (len(IDS) - 1,)
+    special = ("<pad>", "<s>", "</s>", "<mask>")
+    written = tuple(place for place, token in enumerate(decoder.query_tokens) if token in special)
+    assert decoder.query_special == decoder.key_special == cross.query_special == written
+    assert written[0] == 0, "the start token"
+    starts = [token in (".", "</s>") or token.startswith("▁") for token in encoder.query_tokens[1:]]
+    assert encoder.query_words == encoder.key_words == cross.key_words == (0, *np.cumsum(starts))
+    assert decoder.query_words == decoder.key_words == cross.query_words
     assert [(stack.query_label, stack.key_label) for stack in (encoder, decoder, cross)] == [
         ("text", "text"),
         ("answer", "answer"),

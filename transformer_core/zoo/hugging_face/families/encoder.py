@@ -92,16 +92,7 @@ def pair_parts(stack: AttentionStack, encoding: Encoding) -> dict[str, Attention
     start_of_b = after_a + (encoding.sentences[after_a] is None)
     halves = {"A": range(start_of_b), "B": range(start_of_b, len(encoding.ids))}
     return {
-        f"{of} to {to}": AttentionStack(
-            name=f"{of} to {to}",
-            calls=stack.calls,
-            query_tokens=tuple(stack.query_tokens[row] for row in rows),
-            key_tokens=tuple(stack.key_tokens[column] for column in columns),
-            query_label=f"sentence {of}",
-            key_label=f"sentence {to}",
-            rows=tuple(rows),
-            columns=tuple(columns),
-        )
+        f"{of} to {to}": stack.part(f"{of} to {to}", rows, columns, f"sentence {of}", f"sentence {to}")
         for of, rows in halves.items()
         for to, columns in halves.items()
     }

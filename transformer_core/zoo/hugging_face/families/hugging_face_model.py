@@ -20,6 +20,7 @@ from transformer_core.inspection import (
     Trace,
     record,
 )
+from transformer_core.zoo.axis import Axis, stack_of
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.hugging_face.messages import first_line
 from transformer_core.zoo.hugging_face.opening.checkpoint import Checkpoint
@@ -27,14 +28,6 @@ from transformer_core.zoo.interface import Ability, InputError, StackShape
 from transformer_core.zoo.provenance import provenance
 
 ELSEWHERE = "as when a model attends within windows or chunks, or pools tokens"
-
-
-@dataclass(frozen=True)
-class Axis:
-    """What the rows or the columns of a stack are."""
-
-    tokens: tuple[str, ...]
-    label: str
 
 
 Axes = Mapping[str, tuple[Axis, Axis]]
@@ -169,9 +162,7 @@ class HuggingFaceModel:
             fitting = [call for call in whole if _shape(call) == (1, len(rows.tokens), len(columns.tokens))]
             left_out += [call for call in of_stack if call not in fitting]
             if fitting:
-                stacks[name] = AttentionStack(
-                    name, tuple(fitting), rows.tokens, columns.tokens, query_label=rows.label, key_label=columns.label
-                )
+                stacks[name] = stack_of(name, fitting, rows, columns)
         if not stacks:
             raise InputError(
                 f"The attention of {self.architecture} cannot be laid over its tokens. Its maps, {_shapes(left_out)}, "

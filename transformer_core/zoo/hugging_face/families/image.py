@@ -11,8 +11,9 @@ from PIL import ImageOps
 from torch import Tensor
 
 from transformer_core.inspection import Inspection, PatchImage
+from transformer_core.zoo.axis import Axis
 from transformer_core.zoo.hugging_face.families.classes import read_classes
-from transformer_core.zoo.hugging_face.families.hugging_face_model import ELSEWHERE, Axis, HuggingFaceModel, Recording
+from transformer_core.zoo.hugging_face.families.hugging_face_model import ELSEWHERE, HuggingFaceModel, Recording
 from transformer_core.zoo.hugging_face.opening.checkpoint import Checkpoint
 from transformer_core.zoo.interface import InputError, InspectionOptions
 
@@ -87,7 +88,7 @@ class ImageModel(HuggingFaceModel):
         inputs = {"pixel_values": pixel_values.to(self.device, self.dtype)}
         outputs, trace = self._run(inputs)
         patches = self._patches(pixel_values, max(call.num_queries for call in trace))
-        tokens = Axis(self._labels(patches), "image")
+        tokens = Axis(self._labels(patches), "image", special=tuple(range(patches.first_patch)))
         return self._lay_over(outputs, trace, {"self": (tokens, tokens)}), patches
 
     def _patches(self, pixel_values: Tensor, num_tokens: int) -> PatchImage:

@@ -6,9 +6,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
-from transformer_core.zoo.hugging_face.families.hugging_face_model import Axis, HuggingFaceModel, Recording
+from transformer_core.inspection.words import words_of_labels
+from transformer_core.zoo.axis import Axis
+from transformer_core.zoo.hugging_face.families.hugging_face_model import HuggingFaceModel, Recording
 from transformer_core.zoo.hugging_face.opening.checkpoint import Checkpoint
-from transformer_core.zoo.hugging_face.tokens.encoding import Encoding, encode_plain
+from transformer_core.zoo.hugging_face.tokens.encoding import Encoding, encode_plain, special_ids
 from transformer_core.zoo.hugging_face.tokens.labels import labels
 from transformer_core.zoo.input_checks import check_length, check_text, check_tokens
 from transformer_core.zoo.interface import InputError
@@ -101,19 +103,32 @@ class TextModel(HuggingFaceModel):
         return inputs
 
     def _axis(self, ids: Sequence[int], label: str = "text") -> Axis:
-        return Axis(labels(self.tokenizer, ids), label)
+        """The axis of tokens of which the model wrote some, or all."""
+        tokens, specials = labels(self.tokenizer, ids), special_ids(self.tokenizer)
+        special = [index in specials for index in ids]
+        return Axis(tokens, label, self._places(ids, special), words_of_labels(tokens, special))
+
+    def _text_axis(self, encoding: Encoding) -> Axis:
+        """The axis of a text that the model reads."""
+        special = self._places(encoding.ids, encoding.special)
+        return Axis(labels(self.tokenizer, encoding.ids), "text", special, encoding.words)
+
+    def _places(self, ids: Sequence[int], special: Sequence[bool]) -> tuple[int, ...]:
+        """Where the special tokens are. A mask token is none: it stands for a word of the text."""
+        mask = self.tokenizer.mask_token_id
+        return tuple(place for place, index in enumerate(ids) if special[place] and index != mask)
 
     def _record_text(self, encoding: Encoding) -> Recording:
         """A pass over a text. The decoder of an encoder-decoder reads the same text, moved by one token."""
         if self.config.is_encoder_decoder:
             return self._record_both(encoding, self._moved(encoding.ids), "decoder input")
-        text = self._axis(encoding.ids)
+        text = self._text_axis(encoding)
         return self._record(self._inputs(encoding), {"self": (text, text)})
 
     def _record_both(self, encoding: Encoding, decoder_ids: Sequence[int], decoder_label: str) -> Recording:
         """A pass of an encoder-decoder over a text and what its decoder reads."""
         inputs = self._inputs(encoding) | {"decoder_input_ids": self._batch(decoder_ids)}
-        text, decoder = self._axis(encoding.ids), self._axis(decoder_ids, decoder_label)
+        text, decoder = self._text_axis(encoding), self._axis(decoder_ids, decoder_label)
         return self._record(inputs, {"encoder": (text, text), "decoder": (decoder, decoder), "cross": (decoder, text)})
 
     def _moved(self, ids: Sequence[int]) -> list[int]:

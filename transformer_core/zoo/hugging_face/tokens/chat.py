@@ -3,7 +3,9 @@
 import jinja2
 from transformers import PreTrainedTokenizerBase
 
+from transformer_core.inspection.words import words_of_labels
 from transformer_core.zoo.hugging_face.tokens.encoding import Encoding, lock, special_ids
+from transformer_core.zoo.hugging_face.tokens.labels import labels
 from transformer_core.zoo.hugging_face.tokens.time_limit import time_limit
 
 CHAT_SECONDS = 5
@@ -32,11 +34,13 @@ def encode_chat(tokenizer: PreTrainedTokenizerBase, message: str, read_special_t
         except Exception as error:  # the template is a program of the checkpoint's own: it may raise anything
             raise ValueError(f"This model's chat template cannot be used: {error}") from error
     specials = special_ids(tokenizer)
+    special = [token in specials for token in ids]
     return Encoding(
         ids=tuple(ids),
         token_types=None,
-        special=tuple(token in specials for token in ids),
+        special=tuple(special),
         sentences=(None,) * len(ids),
+        words=words_of_labels(labels(tokenizer, ids), special),
     )
 
 

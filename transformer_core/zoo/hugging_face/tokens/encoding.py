@@ -12,6 +12,8 @@ from weakref import WeakKeyDictionary
 import tokenizers
 from transformers import PreTrainedTokenizerBase
 
+from transformer_core.inspection.words import words_of_labels, words_of_spans
+from transformer_core.zoo.hugging_face.tokens.labels import labels
 from transformer_core.zoo.interface import InputError
 
 lock = threading.Lock()
@@ -29,6 +31,8 @@ class Encoding:
     """Whether the tokenizer added the token ([CLS], </s>), or a typed special token was read as one."""
     sentences: tuple[Literal["A", "B"] | None, ...]
     """Which text the token comes from; None for what the tokenizer or a chat template added."""
+    words: tuple[int, ...]
+    """The number of the word that the token belongs to, as in `AttentionStack.query_words`."""
 
 
 def encode_plain(
@@ -49,24 +53,45 @@ def encode_plain(
     """
     with lock:
         encode = _encode_fast if tokenizer.is_fast else _encode_slow
-        ids, token_types, sentences = encode(tokenizer, text, second_text, read_special_tokens)
+        ids, token_types, sentences, spans = encode(tokenizer, text, second_text, read_special_tokens)
     if second_text and "A" in sentences and "B" in sentences:
         end_of_first = len(sentences) - sentences[::-1].index("A")
         if end_of_first == sentences.index("B"):
             raise ValueError("This model's tokenizer puts nothing between two texts, so it cannot tell them apart.")
     typed = special_ids(tokenizer) if read_special_tokens else frozenset()
+    special = tuple(sentence is None or token in typed for token, sentence in zip(ids, sentences, strict=True))
     return Encoding(
         ids=tuple(ids),
         token_types=tuple(token_types) if "token_type_ids" in tokenizer.model_input_names else None,
-        special=tuple(sentence is None or token in typed for token, sentence in zip(ids, sentences, strict=True)),
+        special=special,
         sentences=tuple(sentences),
+        words=_words(tokenizer, ids, special, sentences, spans, (text, second_text)),
     )
+
+
+def _words(
+    tokenizer: PreTrainedTokenizerBase,
+    ids: Sequence[int],
+    special: Sequence[bool],
+    sentences: Sequence[str | None],
+    spans: Sequence[tuple[int, int]] | None,
+    texts: tuple[str, str],
+) -> tuple[int, ...]:
+    """The number of each token's word, from its span in its own text where the tokenizer tells it."""
+    if spans is None:
+        return words_of_labels(labels(tokenizer, ids), special)
+    starts = {"A": 0, "B": len(texts[0]) + 1}
+    in_both = [
+        None if is_special else (start + starts[sentence], end + starts[sentence])
+        for (start, end), sentence, is_special in zip(spans, sentences, special, strict=True)
+    ]
+    return words_of_spans("\n".join(texts), in_both)
 
 
 def _encode_fast(
     tokenizer: PreTrainedTokenizerBase, text: str, second_text: str, read_special_tokens: bool
-) -> tuple[Sequence[int], Sequence[int], Sequence[str | None]]:
-    """Ids, token types and sentences."""
+) -> tuple[Sequence[int], Sequence[int], Sequence[str | None], Sequence[tuple[int, int]]]:
+    """Ids, token types, sentences, and where in its sentence each token begins and ends."""
     encoded = tokenizer(
         text, second_text or None, split_special_tokens=not read_special_tokens, verbose=False
     ).encodings[0]
@@ -78,13 +103,13 @@ def _encode_fast(
         ):
             encoded = _without_special_pieces(tokenizer).encode(text, second_text or None)
     names = {None: None, 0: "A", 1: "B"}
-    return encoded.ids, encoded.type_ids, [names[sequence] for sequence in encoded.sequence_ids]
+    return encoded.ids, encoded.type_ids, [names[sequence] for sequence in encoded.sequence_ids], encoded.offsets
 
 
 def _encode_slow(
     tokenizer: PreTrainedTokenizerBase, text: str, second_text: str, read_special_tokens: bool
-) -> tuple[Sequence[int], Sequence[int], Sequence[str | None]]:
-    """Ids, token types and sentences."""
+) -> tuple[Sequence[int], Sequence[int], Sequence[str | None], None]:
+    """Ids, token types and sentences; not where they are in their texts."""
     first = _own_ids(tokenizer, text, read_special_tokens)
     second = _own_ids(tokenizer, second_text, read_special_tokens) if second_text else None
     ids = tokenizer.build_inputs_with_special_tokens(first, second)
@@ -93,7 +118,7 @@ def _encode_slow(
         [-1] * len(first), None if second is None else [-2] * len(second)
     )
     sentences = [{-1: "A", -2: "B"}.get(token) for token in layout]
-    return ids, tokenizer.create_token_type_ids_from_sequences(first, second), sentences
+    return ids, tokenizer.create_token_type_ids_from_sequences(first, second), sentences, None
 
 
 def _own_ids(tokenizer: PreTrainedTokenizerBase, text: str, read_special_tokens: bool) -> list[int]:

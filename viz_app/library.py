@@ -6,7 +6,6 @@ Models are shared between browser sessions, so nothing in here writes to one.
 import dataclasses
 import io
 import logging
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,19 +13,21 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 import torch
-from cachetools import LRUCache, cached
+from cachetools import LRUCache
 from PIL.Image import Image
 from torch import Tensor
 
 from transformer_core import zoo
 from transformer_core.device import DEVICES, choose_device
 from transformer_core.inspection.inspection import Inspection
+from transformer_core.interrupting import stage
 from transformer_core.training.log import COLUMNS
 from transformer_core.view.payload import Detail, Payload, build
 from transformer_core.zoo import bundled
-from transformer_core.zoo.loading import Progress, local_folder
+from transformer_core.zoo.loading import local_folder
 from viz_app.permissions import permissions
 from viz_app.pictures import Picture
+from viz_app.runs import Run, SharedResults, Watch
 
 NO_MODELS = (
     "There is no trained model in the folder pretrained/. Train one with `python -m transformer_core train`, or get "
@@ -110,17 +111,25 @@ def _inspection_bytes(inspection: Inspection) -> int:
     return sum({(storage := tensor.untyped_storage()).data_ptr(): storage.nbytes() for tensor in tensors}.values())
 
 
-def load(choice: ModelChoice, progress: Progress | None = None) -> zoo.InspectableModel:
+_models = SharedResults(_bounded_cache(MAX_MODELS, MAX_MODEL_BYTES, _model_bytes))
+
+_inspections = SharedResults(_bounded_cache(MAX_INSPECTIONS, MAX_INSPECTION_BYTES, _inspection_bytes))
+
+_payloads = SharedResults(_bounded_cache(MAX_PAYLOADS, MAX_PAYLOAD_BYTES, lambda payload: payload.weights.nbytes))
+
+
+def load(choice: ModelChoice, watch: Watch | None = None) -> zoo.InspectableModel:
     """The model, loaded once and shared. One that a GPU cannot hold is on the CPU.
 
     Args:
-        progress: told how far a download is; what it raises ends the download.
+        watch: shown the run, as in `SharedResults.get`.
 
     Raises:
         ModelError: there is no such model, it may not be opened here, or its files are missing or damaged.
     """
     try:
-        return _load(settled(choice), progress)
+        choice = settled(choice)
+        return _models.get(choice, lambda: _load(choice), watch)
     except (OSError, ValueError) as error:
         raise ModelError(str(error)) from error
     except MemoryError as error:
@@ -134,15 +143,11 @@ def load(choice: ModelChoice, progress: Progress | None = None) -> zoo.Inspectab
         ) from error
 
 
-# Sessions that want the same model wait for the one that loads it; others go on.
-@cached(
-    _bounded_cache(MAX_MODELS, MAX_MODEL_BYTES, _model_bytes),
-    key=lambda choice, progress: choice,
-    condition=threading.Condition(),
-)
-def _load(choice: ModelChoice, progress: Progress | None) -> zoo.InspectableModel:
+def _load(choice: ModelChoice) -> zoo.InspectableModel:
     allowed = permissions()
-    _make_room(choice.name)
+    stage(f"Opening {choice.name}")
+    # Models go before this one is loaded, so that they are not all in memory together.
+    _models.make_room(sum(size for path, _, size in _state(choice.name) if path.suffix == ".safetensors"))
     try:
         return zoo.load(
             choice.name,
@@ -150,19 +155,19 @@ def _load(choice: ModelChoice, progress: Progress | None) -> zoo.InspectableMode
             choice.dtype,
             local_models=allowed.local_models,
             hub=allowed.hub,
-            progress=progress,
+            progress=_downloading,
         )
     except zoo.DeviceMemoryError:
-        return _load(dataclasses.replace(choice, device="cpu"), progress)
+        return load(dataclasses.replace(choice, device="cpu"), _pass_on)
 
 
-def _make_room(name: str) -> None:
-    """Let models go before this one is loaded, so that they are not all in memory together."""
-    needed = sum(size for path, _, size in _state(name) if path.suffix == ".safetensors")
-    cache = _load.cache
-    with _load.cache_lock:
-        while cache and cache.currsize + needed > cache.maxsize:
-            cache.popitem()
+def _downloading(file: str, done: int, total: int) -> None:
+    stage(f"Downloading: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB", min(done / total, 1.0) if total else 0.0)
+
+
+def _pass_on(run: Run) -> None:
+    """Watch a run in another run, which does what that does, and ends with it."""
+    stage(run.stage.words, run.stage.share)
 
 
 def settled(choice: ModelChoice) -> ModelChoice:
@@ -194,28 +199,30 @@ Content = str | Picture
 """What a model looks at."""
 
 
-def inspect(choice: ModelChoice, content: Content, options: zoo.InspectionOptions) -> Inspection:
+def inspect(
+    choice: ModelChoice, content: Content, options: zoo.InspectionOptions, watch: Watch | None = None
+) -> Inspection:
     """The text or image seen by the model. Out of memory on a GPU, it runs on the CPU, and a note says so.
+
+    Args:
+        watch: shown the run, as in `SharedResults.get`.
 
     Raises:
         InputError: the input or an option cannot be used; the message is for the visitor.
         ModelError: the model cannot be loaded.
     """
-    return _inspect(settled(choice), content, options)
+    choice = settled(choice)
+    return _inspections.get((choice, content, options), lambda: _inspect(choice, content, options), watch)
 
 
-@cached(
-    _bounded_cache(MAX_INSPECTIONS, MAX_INSPECTION_BYTES, _inspection_bytes),
-    condition=threading.Condition(),
-)
 def _inspect(choice: ModelChoice, content: Content, options: zoo.InspectionOptions) -> Inspection:
     """A result of the CPU that stands in for the GPU's is kept like any other, so that the GPU is not filled up again
     at every rerun."""
     seen: str | Image = content.image if isinstance(content, Picture) else content
     try:
-        inspection = load(choice).inspect(seen, options)
+        inspection = load(choice, _pass_on).inspect(seen, options)
     except zoo.DeviceMemoryError:
-        inspection = load(dataclasses.replace(choice, device="cpu")).inspect(seen, options)
+        inspection = load(dataclasses.replace(choice, device="cpu"), _pass_on).inspect(seen, options)
     if isinstance(content, Picture):
         inspection = dataclasses.replace(inspection, text=content.name)
     if torch.device(inspection.provenance.device).type == choice.device:
@@ -225,30 +232,33 @@ def _inspect(choice: ModelChoice, content: Content, options: zoo.InspectionOptio
 
 
 def view_payload(
-    choice: ModelChoice, content: Content, options: zoo.InspectionOptions, detail: Detail | None = None
+    choice: ModelChoice,
+    content: Content,
+    options: zoo.InspectionOptions,
+    detail: Detail | None = None,
+    watch: Watch | None = None,
 ) -> Payload:
     """What the linked view draws, of what `inspect` gives.
 
     Args:
         detail: whose maps to send whole where the others are too large for that.
+        watch: shown the run, as in `SharedResults.get`.
     """
-    return _view_payload(settled(choice), content, options, detail)
+    choice = settled(choice)
+    asked = choice, content, options
 
+    def compute() -> Payload:
+        inspection = inspect(*asked, _pass_on)
+        stage("Computing the maps")
+        return build(inspection, detail)
 
-@cached(
-    _bounded_cache(MAX_PAYLOADS, MAX_PAYLOAD_BYTES, lambda payload: payload.weights.nbytes),
-    condition=threading.Condition(),
-)
-def _view_payload(
-    choice: ModelChoice, content: Content, options: zoo.InspectionOptions, detail: Detail | None
-) -> Payload:
-    return build(_inspect(choice, content, options), detail)
+    return _payloads.get((*asked, detail), compute, watch)
 
 
 def forget() -> None:
     """Drop all models and results that are kept."""
-    for kept in (_load, _inspect, _view_payload):
-        kept.cache_clear()
+    for kept in (_models, _inspections, _payloads):
+        kept.clear()
 
 
 def training_run(name: str) -> pd.DataFrame | None:

@@ -15,8 +15,9 @@ from safetensors.torch import load_file, save_file
 
 from transformer_core import zoo
 from transformer_core.device import choose_device
+from transformer_core.interrupting import Stage
 from transformer_core.zoo import bundled
-from viz_app import library, pictures
+from viz_app import library, pictures, runs
 from viz_app.library import ModelChoice
 
 TEXT = "The cat sleeps."
@@ -109,17 +110,16 @@ def test_a_replaced_model_is_loaded_anew(pretrained, tmp_path, monkeypatch):
     assert after.provenance.weights_hash != before.provenance.weights_hash
 
 
-def test_thumbnails_are_computed_once_for_each_text_and_stack(pretrained):
+def test_payloads_are_computed_once_for_each_text(pretrained):
     options = zoo.InspectionOptions()
-    first = library.overview(TINY, TEXT, options, "cross")
-    assert library.overview(TINY, TEXT, options, "cross") is first
-    for other in (
-        library.overview(TINY, TEXT, options, "encoder"),
-        library.overview(TINY, "We are tired today.", options, "cross"),
-    ):
-        assert not np.array_equal(other[0], first[0])
-    stack = library.inspect(TINY, TEXT, options).stacks["cross"]
-    np.testing.assert_array_equal(first[1][2], stack.weights(1, 2).numpy())
+    first = library.view_payload(TINY, TEXT, options)
+    assert library.view_payload(TINY, TEXT, options) is first
+    other = library.view_payload(TINY, "We are tired today.", options)
+    assert other.meta["id"] != first.meta["id"]
+    described = next(stack for stack in first.meta["stacks"] if stack["name"] == "cross")
+    codes = first.weights[described["offset"] :][: described["rows"] * described["columns"]]
+    weights = library.inspect(TINY, TEXT, options).stacks["cross"].weights(0, 0).numpy()
+    np.testing.assert_allclose((codes / 254) ** 2, weights.flatten(), atol=0.5 / 127)
 
 
 @dataclass
@@ -156,12 +156,10 @@ def test_memory_counts_each_tensor_once(pretrained):
 
 def test_room_is_made_before_a_large_model_is_loaded(pretrained, monkeypatch, tmp_path):
     library.load(TINY)
-    assert len(library._load.cache) == 1
+    assert len(library._models) == 1
     monkeypatch.setattr(library, "_state", lambda name: [(tmp_path / "model.safetensors", 0, library.MAX_MODEL_BYTES)])
     seen = []
-    monkeypatch.setattr(
-        zoo, "load", lambda *_, **__: seen.append(len(library._load.cache)) or original_load("tiny-en-de")
-    )
+    monkeypatch.setattr(zoo, "load", lambda *_, **__: seen.append(len(library._models)) or original_load("tiny-en-de"))
     library.load(ModelChoice("large", "cpu"))
     assert seen == [0]
 
@@ -190,19 +188,33 @@ def test_a_download_that_was_ended_can_be_started_again(pretrained, monkeypatch)
     class Stop(BaseException):
         pass
 
+    ended, go_on = threading.Event(), threading.Event()
+
     def load(name, *precision, progress, **options):
-        progress("", 1, 2)
+        try:
+            while not go_on.wait(0.01):
+                progress("", 1_000_000, 2_000_000)
+        finally:
+            ended.set()
         return original_load("tiny-en-de", "cpu")
 
-    def stop(file, done, total):
+    def stop(run):
         raise Stop
 
     monkeypatch.setattr(zoo, "load", load)
+    monkeypatch.setattr(runs, "SECONDS_TO_RETURN", 0)
     with pytest.raises(Stop):
         library.load(ModelChoice("owner/name", "cpu"), stop)
+    assert ended.wait(30)
     reports = []
-    library.load(ModelChoice("owner/name", "cpu"), lambda *report: reports.append(report))
-    assert reports == [("", 1, 2)]
+
+    def watch(run):
+        reports.append(run.stage)
+        if run.stage.share:
+            go_on.set()
+
+    assert library.load(ModelChoice("owner/name", "cpu"), watch).name == "tiny-en-de"
+    assert reports[-1] == Stage("Downloading: 1 of 2 MB", 0.5)
 
 
 def test_pictures_are_told_apart_by_their_bytes(pretrained, tiny_checkpoints):

@@ -2,16 +2,15 @@
 
 import streamlit as st
 
-from transformer_core.inspection.inspection import Inspection
-from transformer_core.zoo import InputError, InspectionOptions
+from transformer_core.zoo import InputError
 from viz_app import library, link
 from viz_app.attention.answer import show_answer
 from viz_app.attention.explore import explore
-from viz_app.attention.model_choice import choose_model, introduce, open_model
+from viz_app.attention.model_choice import choose_model, introduce
 from viz_app.attention.question import ask, example_of
+from viz_app.attention.running import inspect, open_model
 from viz_app.errors import literal
 from viz_app.examples import examples_for
-from viz_app.library import Content, ModelChoice
 from viz_app.permissions import permissions
 
 NOT_AN_EXPLANATION = (
@@ -53,18 +52,6 @@ def page() -> None:
     if inspection is not None:
         explore(model, inspection, (chosen.model, content, options))
     link.tell_problems("Attention")
-
-
-def inspect(choice: ModelChoice, content: Content, options: InspectionOptions) -> Inspection | None:
-    """What the model makes of it; None, and a message on the page, if that cannot be."""
-    with st.spinner("Reading", show_time=True):
-        try:
-            return library.inspect(choice, content, options)
-        except InputError as error:
-            st.error(literal(str(error)))
-        except library.ModelError as error:
-            st.error(f"The model cannot be loaded: {literal(str(error))}")
-    return None
 
 
 page()

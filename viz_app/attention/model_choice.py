@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from transformer_core.zoo import InspectableModel
-from transformer_core.zoo.loading import DTYPES, Progress, local_folder
+from transformer_core.zoo.loading import DTYPES, local_folder
 from viz_app import library
+from viz_app.attention.running import run_again
 from viz_app.attention.words import purpose, sizes
 from viz_app.errors import literal
 from viz_app.library import ModelChoice
@@ -115,6 +116,7 @@ def name_own(allowed: Permissions) -> str:
         # The one thing to do as long as nothing is named.
         if st.form_submit_button("Open", key="open", type="secondary" if own else "primary"):
             st.session_state.setdefault(ASKED_FOR, set()).add(own)
+            run_again()
     return own
 
 
@@ -132,31 +134,6 @@ def opens_by_itself(name: str, allowed: Permissions) -> bool:
         return True
     # Where no download is allowed, opening it is refused with its reason.
     return not allowed.hub
-
-
-def open_model(choice: ModelChoice) -> InspectableModel | None:
-    """The model; None, and a message on the page, if it cannot be loaded."""
-    with st.spinner(f"Opening {literal(choice.name)}", show_time=True):
-        download = st.empty()
-        try:
-            return library.load(choice, progress=progress_bar(download))
-        except library.ModelError as error:
-            st.error(f"The model cannot be loaded: {literal(str(error))}")
-        finally:
-            download.empty()
-    return None
-
-
-def progress_bar(place: st.delta_generator.DeltaGenerator) -> Progress:
-    """What shows a download there. Drawing it is also where a visitor who goes on to something else ends it."""
-
-    def show(file: str, done: int, total: int) -> None:
-        place.progress(
-            min(done / total, 1.0) if total else 0.0,
-            f"Downloading: {done / 1e6:,.0f} of {total / 1e6:,.0f} MB. Choose another model to stop.",
-        )
-
-    return show
 
 
 def introduce(model: InspectableModel | None) -> None:

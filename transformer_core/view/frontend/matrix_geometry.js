@@ -7,7 +7,7 @@ const STRIP = 34, GAP = 6;
 const MOST_CELL = 3.4;
 
 /** How narrow a matrix may get before its cells stop being square, in heights of a letter. */
-const LEAST_SIDE = 12;
+const LEAST_SIDE = 8;
 
 const DIAGONAL = Math.SQRT1_2;
 
@@ -70,14 +70,16 @@ function cellSize(rows, columns, room, fontSize, pixel) {
   const most = fontSize * MOST_CELL;
   const fitWidth = Math.min(room.width / columns, most);
   const fitHeight = Math.min(Math.max(room.height / rows, Math.min(pixel, fitWidth)), most);
-  const square = Math.min(fitWidth, fitHeight);
+  const square = snapped(Math.min(fitWidth, fitHeight), fitWidth, pixel);
   const least = fontSize * LEAST_SIDE;
-  const side = (fit, count) => Math.min(fit, Math.max(square, least / count));
-  return [side(fitWidth, columns), side(fitHeight, rows)].map((size) => snapped(size, pixel));
+  return [Math.max(square, Math.min(fitWidth, least / columns)), Math.max(square, Math.min(fitHeight, least / rows))];
 }
 
-function snapped(size, pixel) {
-  return size < pixel ? size : Math.floor(size / pixel) * pixel;
+/** Few pixels are rounded, because without the fraction of one the whole would be much smaller. */
+function snapped(size, room, pixel) {
+  if (size < pixel) return size;
+  const pixels = size / pixel < 6 ? Math.round(size / pixel) : Math.floor(size / pixel);
+  return Math.min(pixels, Math.floor(room / pixel)) * pixel;
 }
 
 /**

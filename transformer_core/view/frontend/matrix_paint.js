@@ -172,6 +172,7 @@ export function paintSums(context, geometry, rowSums, columnSums, colours) {
   const { rowStrip, columnStrip, cellWidth, cellHeight, cellsWidth, cellsHeight } = geometry;
   const rowMost = largest(rowSums), columnMost = largest(columnSums);
   const gap = (size) => (size > 4 ? 1 : 0);
+  context.globalAlpha = 0.6;
   context.fillStyle = colours.rows;
   rowSums.forEach((sum, i) => {
     if (!(sum > 0)) return;
@@ -184,6 +185,7 @@ export function paintSums(context, geometry, rowSums, columnSums, colours) {
     const left = columnStrip.left + j * cellWidth;
     context.fillRect(left, columnStrip.top, cellWidth - gap(cellWidth), (columnStrip.size * sum) / columnMost);
   });
+  context.globalAlpha = 1;
   context.fillStyle = colours.line;
   context.fillRect(rowStrip.left - 1, rowStrip.top, 1, cellsHeight);
   context.fillRect(columnStrip.left, columnStrip.top - 1, cellsWidth, 1);

@@ -123,8 +123,8 @@ def test_a_continuation_may_go_on_with_a_word():
     assert alone.query_tokens == ("The", "n", ".", "s", "ee")
     assert alone.query_words == (0, 0, 0, 0, 0), "a full stop parts no letters"
     continued = model.inspect("The th", InspectionOptions(new_tokens=2)).stacks["self"]
-    assert continued.query_tokens == ("The", "▁th", "t", "t")
-    assert continued.query_words == (0, 1, 1, 1)
+    assert continued.query_tokens == ("The", "▁t", "h", "t", "t")
+    assert continued.query_words == (0, 1, 1, 1, 1)
 
 
 def test_the_continuation_ends_where_the_model_ends_it():

@@ -1,6 +1,234 @@
+// One line that says in words what is selected, and the same for who cannot see the drawings.
+
+import { joinsHeads } from "./choosing.js";
 import { element } from "./elements.js";
+import { quoted, shownName } from "./names.js";
+import { strongestPair, summed } from "./weights.js";
+
+/** Tokens that a list of the strongest names. */
+const NAMED = 3;
+
+/** Pairs that the summary for screen readers names. */
+const SUMMARISED = 5;
+
+/** Characters of a token. */
+const LONGEST = 24;
+
+/** Milliseconds without a change after which the selection is read out. */
+const READ_AFTER = 400;
 
 export function createReadout(view) {
-  const root = element("div", "readout", "readout");
-  return { element: root, update() {}, hover() {}, describe: () => "" };
+  const root = element("div", "readout");
+  const line = element("div", "selected"), note = element("div", "note");
+  const spoken = element("div", "for-screen-readers"), summary = element("div", "for-screen-readers summary");
+  spoken.setAttribute("role", "status");
+  summary.setAttribute("role", "region");
+  summary.setAttribute("aria-label", "Strongest pairs");
+  root.append(line, note, spoken, summary);
+  let reading = 0;
+
+  function show() {
+    const selection = selected(view);
+    line.textContent = selection.text;
+    note.textContent = selection.notes.join(" ");
+  }
+
+  // Not for every hover, and not for every step of many: only what is selected in the end.
+  function read() {
+    const { text, notes } = settled(view);
+    spoken.textContent = [text, ...notes].join(" ");
+    summary.replaceChildren(...summaryOf(view));
+  }
+
+  return {
+    element: root,
+    update() {
+      show();
+      clearTimeout(reading);
+      reading = setTimeout(read, READ_AFTER);
+    },
+    hover: show,
+    describe: () => line.textContent,
+  };
+}
+
+/** What is under the pointer, or else what is pinned, or else the strongest of the open head. */
+function selected(view) {
+  const { hover } = view;
+  if (!hover) return settled(view);
+  if (hover.layer !== undefined) return aboutHead(view, view.payload.stack(hover.stack), hover.layer, hover.head);
+  return aboutTokens(view, hover);
+}
+
+function settled(view) {
+  const { rows, columns } = view.pinned;
+  const cell = pinnedPair(view);
+  if (cell) return aboutTokens(view, { query: cell[0], key: cell[1] });
+  if (rows.length || columns.length) return aboutPins(view, rows, columns);
+  return aboutStrongest(view);
+}
+
+/** The one pair that the pins name. */
+function pinnedPair(view) {
+  const { rows, columns, cell } = view.pinned;
+  return cell ?? (rows.length === 1 && columns.length === 1 ? [rows[0], columns[0]] : null);
+}
+
+/** "Cross, layer 3, head 1", or which heads and layers are joined. */
+function placeName({ state, stack }) {
+  return `${stack.title}, ${shownName(joinsHeads(state) ? state : { ...state, combine: "head" })}`;
+}
+
+function aboutStrongest(view) {
+  const matrix = view.shownMatrix();
+  if (view.isPooled && matrix.rows < view.stack.queries.length) return aboutPooled(view);
+  const pair = strongestPair(matrix);
+  if (!pair) return { text: `${placeName(view)}. ${withoutWeights(matrix)}`, notes: [] };
+  const { queries, keys } = view.lens();
+  const text = `${placeName(view)}. Strongest: ${arrow(queries, keys, pair.row, pair.column)}: ${weight(view, pair.value)}`;
+  return { text, notes: removedOnAverage(view, matrix) };
+}
+
+function aboutPooled(view) {
+  const { queries, keys } = view.stack;
+  return {
+    text: placeName(view),
+    notes: [`${queries.length} × ${keys.length} weights: what is drawn is the largest weight of each block.`],
+  };
+}
+
+function withoutWeights({ hasNaN }) {
+  return hasNaN ? "Its weights are not numbers." : "All its weights are zero.";
+}
+
+/** A head of the overview. */
+function aboutHead(view, stack, layer, head) {
+  const place = `${stack.title}, layer ${layer + 1}, head ${head + 1}`;
+  if (stack.map(layer, head).isPooled) return { text: place, notes: [] };
+  const matrix = view.matrix(layer, head, stack), pair = strongestPair(matrix);
+  if (!pair) return { text: `${place}. ${withoutWeights(matrix)}`, notes: [] };
+  const { queries, keys } = view.lens(stack);
+  const text = `${place}. Strongest: ${arrow(queries, keys, pair.row, pair.column)}: ${weight(view, pair.value)}`;
+  return { text, notes: [] };
+}
+
+/** A pair, a row or a column. */
+function aboutTokens(view, { query, key }) {
+  const matrix = view.shownMatrix();
+  const { queries, keys } = view.lens();
+  const place = placeName(view);
+  if (matrix.rows !== queries.length || matrix.columns !== keys.length) return aboutPooled(view);
+  if (query !== undefined && key !== undefined) {
+    const value = matrix.values[query * matrix.columns + key];
+    const text = `${place}. ${arrow(queries, keys, query, key)}: ${weight(view, value)}${exactly(view, query, key)}`;
+    return { text, notes: removedFrom(matrix, query) };
+  }
+  if (query !== undefined) {
+    const row = matrix.values.subarray(query * matrix.columns, (query + 1) * matrix.columns);
+    const text = `${place}. Query ${named(queries, query, "row")}: ${strongest(view, row, keys, "to")}`;
+    return { text, notes: removedFrom(matrix, query) };
+  }
+  const column = Float32Array.from({ length: matrix.rows }, (_, row) => matrix.values[row * matrix.columns + key]);
+  const sum = column.reduce((total, value) => total + value, 0);
+  const text = `${place}. Key ${named(keys, key, "column")}: ${strongest(view, column, queries, "from")}`;
+  return { text, notes: [`From all rows together ${weight(view, sum)}.`] };
+}
+
+/** Several pinned rows or columns: their sums. */
+function aboutPins(view, rows, columns) {
+  const matrix = view.shownMatrix();
+  const { queries, keys } = view.lens();
+  if (matrix.rows !== queries.length || matrix.columns !== keys.length) return aboutPooled(view);
+  if (!columns.length && rows.length === 1) return aboutTokens(view, { query: rows[0] });
+  if (!rows.length && columns.length === 1) return aboutTokens(view, { key: columns[0] });
+  const sums = summed(matrix, rows, columns);
+  const place = placeName(view);
+  if (!columns.length) {
+    const text = `${place}. Queries ${some(queries, rows)} together: ${strongest(view, sums.columns, keys, "to")}`;
+    return { text, notes: [`${rows.length} rows, summed.`] };
+  }
+  if (!rows.length) {
+    const text = `${place}. Keys ${some(keys, columns)} together: ${strongest(view, sums.rows, queries, "from")}`;
+    return { text, notes: [`${columns.length} columns, summed.`] };
+  }
+  const total = columns.reduce((sum, column) => sum + sums.columns[column], 0);
+  const text = `${place}. Queries ${some(queries, rows)} → keys ${some(keys, columns)}: ${weight(view, total)} in all`;
+  return { text, notes: [`${rows.length} × ${columns.length} weights, summed.`] };
+}
+
+/** "Query “nicht” (row 5) → key “didn” (column 4)". */
+function arrow(queries, keys, row, column) {
+  return `Query ${named(queries, row, "row")} → key ${named(keys, column, "column")}`;
+}
+
+function named(groups, place, noun) {
+  return `${tokenIn(groups, place)} (${noun} ${place + 1})`;
+}
+
+function tokenIn(groups, place) {
+  return quoted(groups[place].label, LONGEST);
+}
+
+/** The first few of several tokens. */
+function some(groups, places) {
+  const first = places.slice(0, NAMED).map((place) => tokenIn(groups, place)).join(", ");
+  return places.length > NAMED ? `${first} and ${places.length - NAMED} more` : first;
+}
+
+/** The largest of a row or column, with what they belong to. */
+function strongest(view, values, groups, preposition) {
+  if (values.some(Number.isNaN)) return "its weights are not numbers";
+  const places = placesOfLargest(values, NAMED);
+  return `${preposition} ${places.map((place) => `${tokenIn(groups, place)} ${weight(view, values[place])}`).join(", ")}`;
+}
+
+/** Places of the largest values, the largest first; the first of equal ones. */
+function placesOfLargest(values, most) {
+  return Array.from(values.keys()).sort((a, b) => values[b] - values[a] || a - b).slice(0, most);
+}
+
+function weight(view, value) {
+  return view.weightText(value);
+}
+
+/** The float32 value, which only the host has, of the pair that is pinned. */
+function exactly(view, query, key) {
+  const cell = view.currentAnswer?.cell;
+  if (!cell || joinsHeads(view.state)) return "";
+  const { queries, keys } = view.lens();
+  const isThis = queries[query].members.includes(cell.query) && keys[key].members.includes(cell.key);
+  if (!isThis) return "";
+  if (cell.weight === null) return " (not a number)";
+  const { hideSpecial, mergeWords } = view.state;
+  const isFiltered = !view.lens().isIdentity && (hideSpecial || mergeWords);
+  return ` (exact ${cell.weight.toPrecision(4)}${isFiltered ? ", before tokens were hidden or merged" : ""})`;
+}
+
+function removedFrom({ removed }, row) {
+  const percent = Math.round(removed[row] * 100);
+  return percent ? [`${percent} % of the row went to hidden tokens and is spread over the others.`] : [];
+}
+
+function removedOnAverage(view, { removed, rows }) {
+  if (!view.state.hideSpecial) return [];
+  const percent = Math.round((removed.reduce((sum, each) => sum + each, 0) / rows) * 100);
+  return percent ? [`${percent} % of an average row went to hidden tokens and is spread over the others.`] : [];
+}
+
+/** The strongest pairs of what is shown, and what there is in all. */
+function summaryOf(view) {
+  const matrix = view.shownMatrix();
+  const { queries, keys } = view.lens();
+  const parts = [];
+  if (matrix.rows === queries.length && matrix.columns === keys.length) {
+    const list = element("ol");
+    for (const place of placesOfLargest(matrix.values, SUMMARISED)) {
+      const value = matrix.values[place];
+      if (!(value > 0)) continue;
+      const row = Math.floor(place / matrix.columns), column = place % matrix.columns;
+      list.append(element("li", "", `${arrow(queries, keys, row, column)}: ${weight(view, value)}`));
+    }
+    parts.push(element("p", "", `${placeName(view)}, strongest pairs:`), list);
+  }
+  return [...parts, element("p", "", view.overview.describe())];
 }

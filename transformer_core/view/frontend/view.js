@@ -3,10 +3,11 @@
 import { createControls } from "./controls.js";
 import { element } from "./elements.js";
 import { createImage } from "./image.js";
-import { handleKey } from "./keys.js";
+import { listenToKeys } from "./keys.js";
 import { createLines } from "./lines.js";
 import { createMatrix } from "./matrix.js";
 import { createOverview } from "./overview.js";
+import { createPresenting } from "./presenting.js";
 import { createProduct } from "./product.js";
 import { createReadout } from "./readout.js";
 import { normalized } from "./state.js";
@@ -20,6 +21,7 @@ const SETTLED_AFTER = 250;
  * @property {(state: object) => void} [settled] the state, once it has stopped changing.
  * @property {(step: 1 | -1) => void} [example] the visitor wants the next or the previous example.
  * @property {() => void} [focusText] the visitor wants to type.
+ * @property {boolean} [link] whether the address of the page is a link to what is shown.
  * @property {boolean} answers whether the host computes what the payload does not hold: exact values, large maps.
  */
 
@@ -41,6 +43,7 @@ export class View {
     root.classList.add("headlight");
     root.tabIndex = -1;
     this.theme = readTheme(root);
+    this.presenting = createPresenting(this);
     this.controls = createControls(this);
     this.overview = createOverview(this);
     this.details = {
@@ -55,11 +58,10 @@ export class View {
     const body = element("div", "body");
     map.append(this.overview.element);
     body.append(map, this.detailPlace);
-    root.replaceChildren(this.controls.element, body, this.readout.element);
+    root.replaceChildren(this.presenting.element, this.controls.element, body, this.readout.element);
     this.resizing = new ResizeObserver(() => this.#schedule("update"));
     this.resizing.observe(body);
-    this.onKey = (event) => handleKey(this, event);
-    root.addEventListener("keydown", this.onKey);
+    this.ignoreKeys = listenToKeys(this);
     root.addEventListener("pointerleave", () => this.setHover(null));
   }
 
@@ -108,7 +110,7 @@ export class View {
     this.resizing.disconnect();
     cancelAnimationFrame(this.frame);
     clearTimeout(this.settling);
-    this.root.removeEventListener("keydown", this.onKey);
+    this.ignoreKeys();
   }
 
   get stack() {
@@ -225,7 +227,7 @@ export class View {
   }
 
   #draw() {
-    const drawings = [this.controls, this.overview, this.detail, this.readout];
+    const drawings = [this.presenting, this.controls, this.overview, this.detail, this.readout];
     if (this.mustUpdate) {
       this.mustUpdate = false;
       if (this.detailPlace.firstChild !== this.detail.element) this.detailPlace.replaceChildren(this.detail.element);

@@ -24,7 +24,8 @@ BOUND: dict[Page, dict[str, str]] = {
         "chat": "Chat",
         "special": "Read special tokens",
         "mask": "token",
-        "place": "list",
+        "place": "list of probabilities",
+        "exact": "Exact weights",
     },
     "Positions": {
         "d_model": "number of dimensions",

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from tests.browser import chromium
 from tests.browser.driver import App
+from tests.browser.view_pages import ViewPage, open_view_page
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_START = 180
@@ -103,3 +104,21 @@ def open_app(profile, server) -> Iterator:
     for app in opened:
         app.assert_nothing_went_wrong()
         app.page.close()
+
+
+@pytest.fixture
+def open_view(browser, tmp_path) -> Iterator:
+    """`open_view(inspection, state=None, width=1376, height=700, theme="light")` opens a linked view's file.
+
+    When the test ends, nothing may have gone wrong in any window that it opened: no request, no error, no dialog.
+    """
+    opened: list[ViewPage] = []
+
+    def open_window(inspection, *arguments, **options) -> ViewPage:
+        opened.append(open_view_page(browser, tmp_path / f"{len(opened)}.html", inspection, *arguments, **options))
+        return opened[-1]
+
+    yield open_window
+    for view in opened:
+        assert view.problems == []
+        view.page.close()

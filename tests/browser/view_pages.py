@@ -1,0 +1,100 @@
+"""Linked views in files of their own, and what the browser tests do with them: press, point, read what is shown."""
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from transformer_core.inspection import Inspection
+from transformer_core.view.html_file import to_page
+
+PATIENCE = 60_000
+"""Milliseconds to wait for what must come; the tests judge what comes, not when."""
+
+DRAWN = """() => {
+    const view = document.getElementById("view").view;
+    return view?.payload && !view.frame && view.root.getAttribute("aria-busy") !== "true";
+}"""
+
+
+class ViewPage:
+    """One window with one linked view."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.problems: list[str] = []
+        page.set_default_timeout(PATIENCE)
+        page.on("request", self._note_other_places)
+        page.on("console", lambda message: message.type == "error" and self.problems.append(message.text))
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("dialog", self._dismiss)
+
+    def _note_other_places(self, request) -> None:
+        if not request.url.startswith(("file:", "data:", "blob:")):
+            self.problems.append(f"asked for {request.url}")
+
+    def _dismiss(self, dialog) -> None:
+        self.problems.append(f"a dialog opened: {dialog.message}")
+        dialog.dismiss()
+
+    def wait(self) -> None:
+        """Until everything is drawn."""
+        self.page.wait_for_function(DRAWN)
+
+    @property
+    def root(self) -> Locator:
+        return self.page.locator(".headlight")
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self.root.evaluate("root => root.view.state")
+
+    def change(self, **patch: Any) -> None:
+        """Change the state as a drawing does."""
+        self.root.evaluate("(root, patch) => root.view.setState(patch)", patch)
+        self.wait()
+
+    def hover(self, hover: dict[str, Any] | None) -> None:
+        """Point at what a drawing would say that the pointer is on."""
+        self.root.evaluate("(root, hover) => root.view.setHover(hover)", hover)
+        self.wait()
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+        self.wait()
+
+    def chip(self, number: int, noun: str = "Head") -> Locator:
+        """The chip of a head or a layer, counted from 1."""
+        return self.root.get_by_role("button", name=f"{noun} {number}", exact=True)
+
+    @property
+    def readout(self) -> str:
+        """The line that says what is selected, without the marks that set tokens apart."""
+        return self.root.locator(".readout .selected").inner_text().replace("\u2068", "").replace("\u2069", "")
+
+    def expect_readout(self, text: str) -> None:
+        """Wait until the line is this one."""
+        isolated = text.replace("“", "“\u2068").replace("”", "\u2069”")
+        expect(self.root.locator(".readout .selected")).to_have_text(isolated, timeout=PATIENCE)
+
+    def overflow(self) -> int:
+        """Pixels by which the page is wider than the window."""
+        return self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+
+
+def open_view_page(
+    browser: Browser,
+    path: Path,
+    inspection: Inspection,
+    state: dict[str, Any] | None = None,
+    width: int = 1376,
+    height: int = 700,
+    theme: str = "light",
+) -> ViewPage:
+    """Write an inspection to the file `path`, and open it. `state` is a full one, None: what a view opens with."""
+    path.write_text(to_page(inspection, state), encoding="utf-8")
+    view = ViewPage(browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme))
+    view.page.goto(path.as_uri())
+    view.wait()
+    return view

@@ -1,7 +1,7 @@
 """What a browser needs to draw an inspection: one description, and every weight in one byte.
 
-A weight w travels as round(254 * sqrt(w)), which keeps small weights apart: the step is 0.0008 at 0.01 and 0.006 at 0.5,
-so that two digits can be read off. 255 stands for a weight that is not a number.
+A weight w travels as round(254 * sqrt(w)), which keeps small weights apart: the step is 0.0008 at 0.01
+and 0.006 at 0.5, so that two digits can be read off. 255 stands for a weight that is not a number.
 """
 
 import base64
@@ -197,6 +197,7 @@ def _describe(stack: AttentionStack, whole: list[AttentionStack]) -> dict[str, A
         "query_words": list(stack.query_words or range(len(stack.query_tokens))),
         "key_words": list(stack.key_words or range(len(stack.key_tokens))),
         "heads": [stack.num_heads(layer) for layer in range(len(stack))],
+        "sums_to_one": not stack.is_part and all(call.sinks is None for call in stack.calls),
         "part_of": part_of,
         "part_rows": None if stack.rows is None else list(stack.rows),
         "part_columns": None if stack.columns is None else list(stack.columns),

@@ -40,6 +40,7 @@ export class Stack {
     this.queryWords = description.query_words;
     this.keyWords = description.key_words;
     this.heads = description.heads;
+    this.sumsToOne = description.sums_to_one;
     this.whole = whole;
     this.partRows = description.part_rows;
     this.partColumns = description.part_columns;

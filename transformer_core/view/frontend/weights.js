@@ -50,33 +50,36 @@ function groups(labels, words, special, hideSpecial, mergeWords) {
  */
 export function matrixOf(stack, layer, head, lens) {
   const map = stack.map(layer, head);
-  const { codes } = map;
   if (map.isPooled) return pooledMatrix(stack, map);
-  if (lens.isIdentity) return plainMatrix(map);
-  const rows = lens.queries.length, columns = lens.keys.length, stride = map.columns;
+  const whole = plainMatrix(map, stack.sumsToOne);
+  return lens.isIdentity ? whole : filteredMatrix(whole, lens);
+}
+
+function filteredMatrix(whole, lens) {
+  const rows = lens.queries.length, columns = lens.keys.length;
   const values = new Float32Array(rows * columns), removed = new Float32Array(rows);
-  let hasNaN = false;
   const kept = new Float64Array(columns);
   for (let row = 0; row < rows; row++) {
     const { members } = lens.queries[row];
     for (const query of members) {
+      const start = query * whole.columns;
       let total = 0, shown = 0;
-      for (let key = 0; key < stride; key++) total += WEIGHTS[codes[query * stride + key]];
+      for (let key = 0; key < whole.columns; key++) total += whole.values[start + key];
       for (let column = 0; column < columns; column++) {
         let sum = 0;
-        for (const key of lens.keys[column].members) sum += WEIGHTS[codes[query * stride + key]];
+        for (const key of lens.keys[column].members) sum += whole.values[start + key];
         kept[column] = sum;
         shown += sum;
       }
-      const factor = shown > 0 ? total / shown : 0;
+      // A row that is no numbers stays so, as a whole.
+      const factor = shown > 0 || Number.isNaN(total) ? total / shown : 0;
       for (let column = 0; column < columns; column++) {
         values[row * columns + column] += (kept[column] * factor) / members.length;
       }
       removed[row] += (total > 0 ? 1 - shown / total : 0) / members.length;
-      hasNaN ||= Number.isNaN(total);
     }
   }
-  return { rows, columns, values, removed, hasNaN, blocks: null };
+  return { rows, columns, values, removed, hasNaN: values.some(Number.isNaN), blocks: null };
 }
 
 /** One head as small as it was sent: all heads of a stack have the same size so. */
@@ -88,14 +91,31 @@ function pooledMatrix(stack, map) {
   return { ...plainMatrix(map), blocks: stack.blocks(map) };
 }
 
-function plainMatrix({ codes, rows, columns }) {
+function plainMatrix({ codes, rows, columns }, sumsToOne = false) {
   const values = new Float32Array(codes.length);
   let hasNaN = false;
   for (let i = 0; i < codes.length; i++) {
     values[i] = WEIGHTS[codes[i]];
     hasNaN ||= codes[i] === 255;
   }
+  if (sumsToOne) for (let row = 0; row < rows; row++) settle(values.subarray(row * columns, (row + 1) * columns));
   return { rows, columns, values, removed: new Float32Array(rows), hasNaN, blocks: null };
+}
+
+/**
+ * Make a row sum to 1 again. Rounding to a byte leaves many equal small weights all too small or all too large; what is
+ * missing is spread in proportion to what rounding can have taken from each, which is the square root of the weight.
+ */
+function settle(row) {
+  let sum = 0, roots = 0;
+  for (let key = 0; key < row.length; key++) {
+    sum += row[key];
+    roots += Math.sqrt(row[key]);
+  }
+  // A row of zeros may attend to nothing, and one with NaN has no sum.
+  if (!(roots > 0)) return;
+  const share = (1 - sum) / roots;
+  for (let key = 0; key < row.length; key++) row[key] += share * Math.sqrt(row[key]);
 }
 
 /**
@@ -205,6 +225,37 @@ export function summed({ rows, columns, values }, pinnedRows, pinnedColumns) {
     for (let row = 0; row < rows; row++) fromRows[row] += values[row * columns + column];
   }
   return { columns: toColumns, rows: fromRows };
+}
+
+/**
+ * The same of several matrices of one size, on average. Where a matrix has no number, the mean is over the others.
+ * @returns {{columns: Float32Array | null, rows: Float32Array | null}}
+ */
+export function meanSummed(matrices, pinnedRows, pinnedColumns) {
+  const sums = matrices.map((matrix) => summed(matrix, pinnedRows, pinnedColumns));
+  const mean = (side) => {
+    if (!sums[0][side]) return null;
+    return sums[0][side].map((_, place) => {
+      const numbers = sums.map((sum) => sum[side][place]).filter((number) => !Number.isNaN(number));
+      return numbers.length ? numbers.reduce((total, number) => total + number, 0) / numbers.length : NaN;
+    });
+  };
+  return { columns: mean("columns"), rows: mean("rows") };
+}
+
+/** Those edges that start in one of the rows or end in one of the columns. */
+export function edgesOf(edges, rows, columns) {
+  const fromRows = new Set(rows), toColumns = new Set(columns);
+  const kept = [];
+  for (let edge = 0; edge < edges.count; edge++) {
+    if (fromRows.has(edges.rows[edge]) || toColumns.has(edges.columns[edge])) kept.push(edge);
+  }
+  return {
+    count: kept.length,
+    rows: Uint16Array.from(kept, (edge) => edges.rows[edge]),
+    columns: Uint16Array.from(kept, (edge) => edges.columns[edge]),
+    values: Float32Array.from(kept, (edge) => edges.values[edge]),
+  };
 }
 
 /** The smallest weight that the logarithmic scale tells from 0. */

@@ -32,12 +32,13 @@ Tick = Callable[[Stage], None]
 """Called with what the run is doing. What it raises ends the run."""
 
 
-class _Steps(TorchFunctionMode):
+class Steps(TorchFunctionMode):
     """Looks at the clock before every PyTorch function that this thread calls."""
 
     def __init__(self, tick: Tick, seconds: float) -> None:
         super().__init__()
         self.stage = Stage("")
+        """What the run is doing; any thread may read it."""
         self._tick = tick
         self._seconds = seconds
         self._due = 0.0
@@ -52,11 +53,11 @@ class _Steps(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-_steps: ContextVar[_Steps | None] = ContextVar("steps", default=None)
+_steps: ContextVar[Steps | None] = ContextVar("steps", default=None)
 
 
 @contextmanager
-def between_steps(tick: Tick, seconds: float = 0.2) -> Iterator[None]:
+def between_steps(tick: Tick, seconds: float = 0.2) -> Iterator[Steps]:
     """Call `tick` in this thread while the block runs: between PyTorch calls and at each `stage`.
 
     Results are the same, bit for bit, as without (`nn.Transformer` leaves its C++ fast path, as for `record`). Of two
@@ -66,11 +67,11 @@ def between_steps(tick: Tick, seconds: float = 0.2) -> Iterator[None]:
         tick: what it raises ends the block, and is raised.
         seconds: the least time from one tick to the next. One long PyTorch call can make it longer.
     """
-    steps = _Steps(tick, seconds)
+    steps = Steps(tick, seconds)
     token = _steps.set(steps)
     try:
         with steps:
-            yield
+            yield steps
     finally:
         _steps.reset(token)
 

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from cachetools import Cache
 
-from transformer_core.interrupting import Stage, Stopped, between_steps
+from transformer_core.interrupting import Stage, Steps, Stopped, between_steps
 
 Result = TypeVar("Result")
 
@@ -27,9 +27,8 @@ class Run(Generic[Result]):
     """One computation in a thread of its own. `SharedResults` makes and counts those who wait for it."""
 
     def __init__(self, compute: Callable[[], Result], lock: threading.Lock) -> None:
-        self.stage = Stage("")
-        """What it is doing."""
         self._compute = compute
+        self._steps: Steps | None = None
         self._lock = lock
         self._began = time.monotonic()
         self._waiting = 0
@@ -38,6 +37,11 @@ class Run(Generic[Result]):
         self._over = threading.Event()
         self._result: Result | None = None
         self._error: BaseException | None = None
+
+    @property
+    def stage(self) -> Stage:
+        """What it is doing."""
+        return Stage("") if self._steps is None else self._steps.stage
 
     @property
     def seconds(self) -> float:
@@ -65,7 +69,7 @@ class Run(Generic[Result]):
 
     def _work(self, keep: Callable[[Result], None], forget: Callable[[], None]) -> None:
         try:
-            with between_steps(self._tick):
+            with between_steps(self._tick) as self._steps:
                 self._result = self._compute()
             keep(self._result)
         except BaseException as error:
@@ -74,8 +78,7 @@ class Run(Generic[Result]):
             forget()
             self._over.set()
 
-    def _tick(self, stage: Stage) -> None:
-        self.stage = stage
+    def _tick(self, _stage: Stage) -> None:
         with self._lock:
             if self._waiting == 0 and time.monotonic() - self._left > SECONDS_TO_RETURN:
                 self._is_given_up = True

@@ -9,16 +9,17 @@ from transformer_core.inspection.inspection import AttentionStack, Inspection
 from transformer_core.view.payload import Detail
 from transformer_core.view.state import checked_state, opening_state
 from transformer_core.zoo import InspectableModel, InspectionOptions
-from viz_app import library, link
+from viz_app import link
 from viz_app.attention.answers import answer
 from viz_app.attention.files import FORMATS, file_name, write
+from viz_app.attention.running import maps
 from viz_app.attention.words import how_to_read
 from viz_app.components.attention_view import attention_view
 from viz_app.errors import literal, plain_errors
 from viz_app.figures.attention import MAX_HEATMAP_TOKENS, head_heatmap
 from viz_app.figures.theme import CHART_CONFIG
-from viz_app.link.address import is_history_navigation
 from viz_app.library import Content, ModelChoice
+from viz_app.link.address import is_history_navigation
 
 Request = tuple[ModelChoice, Content, InspectionOptions]
 
@@ -43,10 +44,12 @@ def show(model: InspectableModel, inspection: Inspection, request: Request) -> N
     """What the name of this file says."""
     if st.session_state.get(STEP):
         st.rerun()  # the whole page: the text box above is not part of this
-    payload = library.view_payload(*request)
+    payload = maps(request)
+    if payload is None:
+        return
     state, serial = shown_state(payload.meta, request[0])
     if payload.is_pooled:
-        payload = library.view_payload(*request, Detail(state["stack"], state["layer"], state["head"]))
+        payload = maps(request, Detail(state["stack"], state["layer"], state["head"])) or payload
     stack = inspection.stacks[state["stack"]]
     st.write(how_to_read(stack, model, payload.sees_later(stack) if has_same_axes(model, stack) else None))
     attention_view(payload, state, serial, answer(stack, state), VIEW, on_state=take_state, on_example=take_step)

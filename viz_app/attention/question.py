@@ -13,6 +13,7 @@ from transformer_core.zoo import (
     InspectionOptions,
 )
 from viz_app import link, pictures
+from viz_app.attention.running import run_again
 from viz_app.attention.words import VERB
 from viz_app.errors import escape_markdown, literal
 from viz_app.examples import GENERAL, Example, examples_for
@@ -138,7 +139,7 @@ def ask_text(model: InspectableModel | None, examples: Sequence[Example], openin
             )
         )
         verb = "Translate" if language else VERB.get(model.family, "Read") if model else "Read"
-        st.button(verb, type="primary" if model else "secondary")
+        st.button(verb, type="primary" if model else "secondary", on_click=run_again)
         if model is None or model.languages is None:
             # The room below is needed for more than a text.
             with st.popover("Examples"):

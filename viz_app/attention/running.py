@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 import streamlit as st
 
 from transformer_core.inspection.inspection import Inspection
+from transformer_core.view.payload import Detail, Payload
 from transformer_core.zoo import InputError, InspectableModel, InspectionOptions
 from viz_app import library
 from viz_app.errors import literal
@@ -20,7 +21,7 @@ from viz_app.runs import Run, Watch
 
 Result = TypeVar("Result")
 
-Kind = Literal["open", "inspect", "maps"]
+Kind = Literal["open", "inspect", "maps", "detail"]
 """Runs of a page: a session waits for one of each kind at most."""
 
 CURRENT = "current runs"
@@ -61,6 +62,13 @@ def inspect(choice: ModelChoice, content: Content, options: InspectionOptions) -
     except library.ModelError as error:
         show_model_error(error)
     return None
+
+
+def maps(request: tuple[ModelChoice, Content, InspectionOptions], detail: Detail | None = None) -> Payload | None:
+    """What the linked view draws of it; None, and a message on the page, if the visitor stopped it."""
+    asked = *request, detail
+    kind = "detail" if detail else "maps"
+    return wait_for(kind, asked, lambda watch: library.view_payload(*asked, watch), "The answer is still there.")
 
 
 def show_model_error(error: library.ModelError) -> None:

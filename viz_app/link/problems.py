@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer_core.view.state import listed, quoted
 from viz_app.errors import literal
-from viz_app.link import texts, view_state
+from viz_app.link import address, texts, view_state
 
 Page = Literal["Attention", "Positions", "Training"]
 
@@ -70,18 +70,21 @@ def note_problems(problems: Iterable[str]) -> None:
 def tell_problems(page: Page) -> None:
     """Say what of the link cannot be, after all widgets of the page; nothing if nothing is wrong, or all of it is said.
 
-    The message lies above the page and moves nothing. It stays until it is closed.
+    The message lies above the page and moves nothing. It stays until it is closed. What nothing here uses leaves the
+    address.
     """
     asked = st.session_state[ASKED]
     kept = {name: st.query_params.get_all(name) for name in st.query_params}
     note_problems(link_problems(asked, kept, st.session_state, page))
-    st.session_state[ASKED] = {name: values for name, values in asked.items() if name in _elsewhere(page)}
+    waiting = {*OTHERS, *_elsewhere(page)}
+    address.write([name for name in asked if name not in waiting and name not in st.session_state], {})
+    st.session_state[ASKED] = {name: values for name, values in asked.items() if name in waiting}
     sentences = st.session_state.pop(NOTED)
     if not sentences:
         return
     if len(sentences) > MAX_SENTENCES:
         sentences = [*sentences[: MAX_SENTENCES - 1], f"{len(sentences) - MAX_SENTENCES + 1} more things are not used."]
-    st.toast("\n\n".join(["**Not all of this link can be shown**", *map(literal, sentences)]), duration="infinite")
+    st.toast("  \n".join(["**Not all of this link can be shown**", *map(literal, sentences)]), duration="infinite")
 
 
 def link_problems(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import viz_app
-from tests.viz_app.reading import assert_calm, open_page
-from viz_app.link.problems import BOUND, OTHERS, link_problems
+from tests.viz_app.reading import TEXT, assert_calm, open_page
+from viz_app.link.problems import BOUND, MAX_SENTENCES, OTHERS, link_problems
 
 TITLE = "**Not all of this link can be shown**"
 
@@ -17,7 +17,7 @@ def sentences(app) -> list[str]:
     if not app.toast:
         return []
     (message,) = app.toast
-    title, *rest = message.value.split("\n\n")
+    title, *rest = message.value.split("  \n")
     assert title == TITLE
     return [line.replace("\\", "") for line in rest]
 
@@ -109,19 +109,66 @@ def test_dimensions_that_are_drawn_anyway_need_no_word():
 
 def test_a_page_says_it_once(app):
     app.query_params.update({"d_model": "1e9", "length": "-3", "starts": "7", "max_offset": "x", "<i>": "1"})
-    page = open_page(app, "positions")
+    app.run()
+    assert sentences(app) == ["Headlight knows no parameter “<i>”."]
+    # Shown as it is written: no Markdown, no HTML.
+    assert r"\<i\>" in app.toast[0].value
+    page = app.switch_page("app_pages/positions.py").run()
     assert_calm(page)
     assert sentences(page) == [
-        "Headlight knows no parameter “<i>”.",
         "The number of dimensions cannot be “1e9”; it is 128.",
         "The number of positions cannot be “-3”; it is 100.",
         "There is no first position “7” here.",
         "The largest offset cannot be “x”; it is 100.",
     ]
-    # Shown as it is written: no Markdown, no HTML.
-    assert r"\<i\>" in page.toast[0].value
+    assert dict(page.query_params) == {}
     page.run()
     assert sentences(page) == []
+
+
+def test_a_model_that_is_not_there(app):
+    app.query_params.update({"model": "missing", "text": TEXT, "beam": "99", "chat": "true", "layer": "9"})
+    app.run()
+    assert_calm(app)
+    assert sentences(app) == [
+        "Layer 9 does not exist: “Cross” has 2 layers; layer 2 is shown.",
+        "Nothing here uses “chat”.",
+        "There is no model “missing” here; “tiny-en-de” is shown.",
+        "The beam size cannot be “99”; it is 4.",
+    ]
+    assert dict(app.query_params) == {"text": TEXT}
+
+
+def test_there_are_not_too_many_sentences(app):
+    app.query_params.update(dict.fromkeys([*OTHERS, *BOUND["Attention"], "?"], "~"))
+    app.run()
+    assert_calm(app)
+    assert len(sentences(app)) == MAX_SENTENCES
+    assert sentences(app)[-1].endswith("more things are not used.")
+
+
+def test_values_for_a_model_of_ones_own(app, tiny_checkpoints):
+    app.query_params.update(
+        {"model": "Your own model", "own": str(tiny_checkpoints["masked"]), "text": TEXT, "second": "a\nb"}
+        | {"dtype": "float7", "mask": "nothing", "place": "nowhere", "special": "perhaps"}
+    )
+    app.run()
+    assert_calm(app)
+    assert sentences(app) == [
+        "The second text in the link has line breaks or control characters; here they are blanks.",
+        "Nothing here uses “place”.",
+        "There is no precision “float7” here; “auto” is shown.",
+        "Read special tokens is on or off, not “perhaps”; it is off.",
+        "There is no token “nothing” here.",
+    ]
+
+
+def test_nothing_is_said_before_a_model_is_open(app):
+    app.query_params.update({"model": "Your own model", "own": "somebody/model", "second": "two", "?": "1"})
+    app.run()
+    assert "Press Open" in app.info[0].value
+    assert sentences(app) == []
+    assert app.query_params["second"] == "two"
 
 
 def test_what_is_meant_for_another_page_waits_for_it(app):

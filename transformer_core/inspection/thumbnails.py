@@ -1,10 +1,10 @@
 """A head's weights made small, and the pair that stands out in them."""
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Num
 
 
-def thumbnails(weights: Float[np.ndarray, "head query key"], cells: int) -> Float[np.ndarray, "head row column"]:
+def thumbnails(weights: Num[np.ndarray, "head query key"], cells: int) -> Num[np.ndarray, "head row column"]:
     """The weights with at most `cells` cells a side; a cell shows the largest weight of the block it stands for."""
     for axis in (1, 2):
         length = weights.shape[axis]

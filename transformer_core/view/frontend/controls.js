@@ -10,11 +10,9 @@ import { createDisplay } from "./display.js";
 import { element } from "./elements.js";
 import { showKeys } from "./keys.js";
 import { createSegments } from "./segments.js";
+import { stepOnWheel } from "./wheel.js";
 
 const COMBINED = [["head", "This head"], ["mean", "Mean"], ["max", "Maximum"]];
-
-/** Pixels that a wheel turns for one layer: one notch of a mouse, a short way on a touch pad. */
-const WHEEL_STEP = 40;
 
 /** Milliseconds for which a button says that it has done something. */
 const SAID_FOR = 2000;
@@ -84,22 +82,6 @@ function layerStepper(view) {
     next.setAttribute("aria-disabled", layer === count - 1);
   };
   return { element: group, update };
-}
-
-/** Call `step(1)` or `step(-1)` as the wheel turns over an element, which then does not scroll. */
-function stepOnWheel(target, step) {
-  let turned = 0;
-  const turn = (event) => {
-    if (event.ctrlKey) return;
-    event.preventDefault();
-    const pixels = event.deltaMode === WheelEvent.DOM_DELTA_PIXEL ? event.deltaY : Math.sign(event.deltaY) * WHEEL_STEP;
-    // Turning back starts anew.
-    turned = Math.sign(pixels) === Math.sign(turned) ? turned + pixels : pixels;
-    if (Math.abs(turned) < WHEEL_STEP) return;
-    step(Math.sign(turned));
-    turned = 0;
-  };
-  target.addEventListener("wheel", turn, { passive: false });
 }
 
 function layerChips(view) {

@@ -148,10 +148,11 @@ function turnToColumn(context, { left, top, cellWidth, turn, line }, j) {
 export function paintLabel(context, geometry, side, place, label, look) {
   const { left, top, cellHeight, line } = geometry;
   context.save();
+  context.fillStyle = look.ground;
+  coverNeighbours(context, geometry, side, place);
   context.font = look.boldFont;
   const width = context.measureText(label).width;
   const box = (x) => context.fillRect(x - 2, -line / 2, width + 4, line);
-  context.fillStyle = look.ground;
   context.textBaseline = "middle";
   if (side === "row") {
     context.translate(left - MARGIN, top + (place + 0.5) * cellHeight);
@@ -165,6 +166,27 @@ export function paintLabel(context, geometry, side, place, label, look) {
   context.fillStyle = look.colour;
   context.fillText(label, 0, 0);
   context.restore();
+}
+
+/** Hide the labels that this one would run into: half a label cannot be read. */
+function coverNeighbours(context, { left, top, cellWidth, cellHeight, line, turn, rowStep, columnStep }, side, place) {
+  if (side === "row") {
+    for (const row of around(place, rowStep)) {
+      const middle = top + (row + 0.5) * cellHeight;
+      context.fillRect(line, middle - line / 2, left - line - 1, line);
+    }
+  } else if (turn === "upright") {
+    for (const column of around(place, columnStep)) {
+      context.fillRect(left + (column + 0.5) * cellWidth - line / 2, line, line, top - line - 1);
+    }
+  }
+}
+
+/** The places beside one that have a label though there is no room for both. */
+function around(place, step) {
+  if (step === 1) return [];
+  const before = Math.floor(place / step) * step;
+  return [before, before + step];
 }
 
 /** Bars of sums: of each row at the right, of each column below. What is not a number has no bar. */

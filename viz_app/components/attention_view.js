@@ -11,7 +11,7 @@ export default function mount({ data, parentElement, setStateValue, setTriggerVa
   const slot = slotOf(data.view);
   let view = mounted.get(parentElement);
   if (!view) {
-    view = new View(parentElement.querySelector("div"), {
+    view = new View(parentElement.querySelector(".place"), {
       answers: true,
       link: true,
       settled: (state) => view.toServer.setStateValue("state", state),

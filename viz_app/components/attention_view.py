@@ -19,7 +19,7 @@ HERE = Path(__file__).parent
 
 _view = st.components.v2.component(
     "headlight.attention_view",
-    html="<div></div>\n",
+    html='<div class="place"></div>\n',
     css=(HERE / "theme.css").read_text(encoding="utf-8") + modules.style(),
     js=modules.script(HERE / "attention_view.js"),
 )

@@ -6,8 +6,9 @@ const STOPS = [
   [0x8a, 0x86, 0x78], [0xa5, 0x9c, 0x74], [0xc3, 0xb3, 0x69], [0xe1, 0xcc, 0x55], [0xfe, 0xe8, 0x38],
 ];
 
-/** @returns {number[]} red, green and blue, 0 to 255, of x from 0 to 1. */
+/** @returns {number[]} red, green and blue, 0 to 255, of x from 0 to 1; grey of what is not a number. */
 export function cividis(x) {
+  if (Number.isNaN(x)) return NO_NUMBER;
   const place = Math.min(Math.max(x, 0), 1) * (STOPS.length - 1);
   const low = Math.min(Math.floor(place), STOPS.length - 2);
   return STOPS[low].map((channel, i) => Math.round(channel + (place - low) * (STOPS[low + 1][i] - channel)));

@@ -21,6 +21,8 @@ SCALES = ("square root", "linear", "log", "row")
 SHARE = 0.7
 """How much of a row's mass the drawn edges make up at first."""
 
+MIN_SHARE = 0.05
+
 LONGEST_FOR_LINES = 512
 """Tokens on the longer side up to which a stack opens as lines."""
 
@@ -79,8 +81,8 @@ def shows_image(meta: dict[str, Any], stack: dict[str, Any]) -> bool:
 def checked_state(raw: Any, meta: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """A full and possible state from JSON of any origin, and a sentence for each thing in it that could not be used.
 
-    What is missing is as in `opening_state` of the chosen stack. Of several layers' heads, those are possible that at
-    least one of the layers has. Lists come back sorted, each entry once; `heads` and `layers` hold the shown one.
+    What is missing is as in `opening_state` of the chosen stack. Lists come back sorted, each entry once; `heads` and
+    `layers` hold the shown one. A chosen head is one that any layer has, so that stepping through layers loses none.
 
     Args:
         raw: what a link or a browser sent. Nothing in it is trusted, and nothing in it raises.
@@ -133,8 +135,8 @@ def _checked(raw: dict[Any, Any], meta: dict[str, Any], problems: "_Problems") -
         state["head"] = _place(raw["head"], heads[state["layer"]], state["head"], "head", layer, problems)
     layers = _places(raw.get("layers", []), len(heads), ("layer", "layers"), _name(stack), problems)
     state["layers"] = sorted({*layers, state["layer"]})
-    most = max(heads[layer] for layer in state["layers"])
-    chosen = _places(raw.get("heads", []), most, ("head", "heads"), f"the chosen layers of {_name(stack)}", problems)
+    # A head that only other layers have stays chosen for when one of them is shown.
+    chosen = _places(raw.get("heads", []), max(heads), ("head", "heads"), _name(stack), problems)
     state["heads"] = sorted({*chosen, state["head"]})
 
     for key, noun, tokens in (("pinnedQueries", "query", "queries"), ("pinnedKeys", "key", "keys")):
@@ -198,9 +200,9 @@ def _choice(value: Any, options: Collection[str], default: str, noun: str, probl
 
 def _share(value: Any, problems: _Problems) -> float:
     """The share in whole percent."""
-    if _is_number(value) and 0 < value <= 1:
-        return max(round(float(value), 2), 0.01)
-    problems.add(f"The share of a row's weights is more than 0 and at most 1, not {_shown(value)}; {SHARE} is shown.")
+    if _is_number(value) and MIN_SHARE <= value <= 1:
+        return round(float(value), 2)
+    problems.add(f"The share of a row's weights is {MIN_SHARE} to 1, not {_shown(value)}; {SHARE} is shown.")
     return SHARE
 
 

@@ -75,11 +75,10 @@ def tell_problems(page: Page) -> None:
     """
     asked = st.session_state[ASKED]
     kept = {name: st.query_params.get_all(name) for name in st.query_params}
-    note_problems(link_problems(asked, kept, st.session_state, page))
+    sentences = link_problems(asked, kept, st.session_state, page) + st.session_state.pop(NOTED, [])
     waiting = {*OTHERS, *_elsewhere(page)}
     address.write([name for name in asked if name not in waiting and name not in st.session_state], {})
     st.session_state[ASKED] = {name: values for name, values in asked.items() if name in waiting}
-    sentences = st.session_state.pop(NOTED)
     if not sentences:
         return
     if len(sentences) > MAX_SENTENCES:
@@ -98,13 +97,13 @@ def link_problems(
         shown: what the widgets that the page has just now have chosen.
     """
     problems = []
+    for name, noun in BOUND[page].items():
+        if name in asked and name in shown:
+            problems += _difference(noun, asked[name], kept.get(name, ()), shown[name])
     if unknown := [quoted(name) for name in asked if name not in {*OTHERS, *BOUND[page], *_elsewhere(page)}]:
         problems.append(f"Headlight knows no parameter {listed(unknown)}.")
     if idle := [quoted(name) for name in BOUND[page] if name in asked and name not in shown]:
         problems.append(f"Nothing here uses {listed(idle)}.")
-    for name, noun in BOUND[page].items():
-        if name in asked and name in shown:
-            problems += _difference(noun, asked[name], kept.get(name, ()), shown[name])
     return problems
 
 

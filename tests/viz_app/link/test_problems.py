@@ -131,10 +131,10 @@ def test_a_model_that_is_not_there(app):
     app.run()
     assert_calm(app)
     assert sentences(app) == [
-        "Layer 9 does not exist: “Cross” has 2 layers; layer 2 is shown.",
-        "Nothing here uses “chat”.",
         "There is no model “missing” here; “tiny-en-de” is shown.",
         "The beam size cannot be “99”; it is 4.",
+        "Nothing here uses “chat”.",
+        "Layer 9 does not exist: “Cross” has 2 layers; layer 2 is shown.",
     ]
     assert dict(app.query_params) == {"text": TEXT}
 
@@ -155,11 +155,11 @@ def test_values_for_a_model_of_ones_own(app, tiny_checkpoints):
     app.run()
     assert_calm(app)
     assert sentences(app) == [
-        "The second text in the link has line breaks or control characters; here they are blanks.",
-        "Nothing here uses “place”.",
         "There is no precision “float7” here; “auto” is shown.",
         "Read special tokens is on or off, not “perhaps”; it is off.",
         "There is no token “nothing” here.",
+        "Nothing here uses “place”.",
+        "The second text in the link has line breaks or control characters; here they are blanks.",
     ]
 
 
@@ -178,9 +178,9 @@ def test_what_is_meant_for_another_page_waits_for_it(app):
     page.switch_page("app_pages/training.py").run()
     assert_calm(page)
     assert sentences(page) == [
-        "The curves in the link cannot be read; those of the paper are drawn.",
         "The last step cannot be “-1”; it is 50000.",
         "Logarithmic rates is on or off, not “perhaps”; it is off.",
+        "The curves in the link cannot be read; those of the paper are drawn.",
     ]
 
 

@@ -12,6 +12,7 @@ from transformer_core.zoo import InspectableModel, InspectionOptions
 from viz_app import link
 from viz_app.attention.answers import answer
 from viz_app.attention.files import FORMATS, file_name, write
+from viz_app.attention.question import STEP
 from viz_app.attention.running import maps
 from viz_app.attention.words import how_to_read
 from viz_app.components.attention_view import attention_view
@@ -28,9 +29,6 @@ VIEW = "view"
 
 SHOWN = "shown"
 """Where a session keeps what its view shows."""
-
-STEP = "step"
-"""Where a session keeps that its visitor asked for the next or the previous example."""
 
 
 @st.fragment

@@ -30,6 +30,9 @@ NEW_TOKENS = 5
 MANY_TOKENS = 30
 """From here on, the tokens to mask scroll in a box."""
 
+STEP = "step"
+"""Where a session keeps that its visitor asked, from the view, for the next example (1) or the previous one (-1)."""
+
 LAST_IMAGE = "last image"
 """Where a session keeps the file of the image that its visitor chose last."""
 
@@ -48,11 +51,14 @@ def ask(
     Raises:
         InputError: an image that cannot be read; the message is for the visitor.
     """
+    step = st.session_state.pop(STEP, 0)
     if model and "image" in model.abilities:
         return ask_image(), InspectionOptions()
     examples = GENERAL if model is None else examples_for(model.languages)
     opening = examples[0].text if examples else ""
     link.note_problems(link.restore_texts(opening))
+    if step and examples:
+        take_text(beside(st.session_state.get("text"), step, examples).text)
     if model is None:
         text = ask_text(None, examples, opening)
         say_what_is_left_out(link.remember_texts({"text": text}, opening))
@@ -213,6 +219,12 @@ def offer_examples(examples: Sequence[Example]) -> None:
 def take_text(text: str) -> None:
     """Put it into the text box."""
     st.session_state["text"] = text
+
+
+def beside(text: Content | None, step: int, examples: Sequence[Example]) -> Example:
+    """The example after (step 1) or before (step -1) the one whose sentence this is; of any other text, the first."""
+    shown = example_of(text, examples)
+    return examples[(examples.index(shown) + step) % len(examples)] if shown else examples[0]
 
 
 def example_of(text: Content, examples: Sequence[Example]) -> Example | None:

@@ -7,8 +7,9 @@ then the next one who asks starts another.
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from cachetools import Cache
 
@@ -21,6 +22,37 @@ SECONDS_TO_RETURN = 1.0
 
 SECONDS_BETWEEN_LOOKS = 0.2
 """How often those who wait are told how it goes."""
+
+
+class _Worker(threading.Thread):
+    """A thread that does one thing after the other. It does not keep the server from ending."""
+
+    _idle: ClassVar[deque["_Worker"]] = deque()
+
+    def __init__(self) -> None:
+        super().__init__(name="run", daemon=True)
+        self._work: Callable[[], None] | None = None
+        self._has_work = threading.Semaphore(0)
+        self.start()
+
+    def do(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._has_work.release()
+
+    def run(self) -> None:
+        while True:
+            self._has_work.acquire()
+            self._work()
+            self._work = None
+            self._idle.append(self)
+
+    @classmethod
+    def free(cls) -> "_Worker":
+        """One that has nothing to do: the one that worked last, or a new one."""
+        try:
+            return cls._idle.pop()
+        except IndexError:
+            return cls()
 
 
 class Run(Generic[Result]):
@@ -65,15 +97,18 @@ class Run(Generic[Result]):
 
     def start(self, keep: Callable[[Result], None], forget: Callable[[], None]) -> None:
         """Begin; when it is over, call `keep` with its result, then `forget`."""
-        threading.Thread(target=self._work, args=(keep, forget), name="run", daemon=True).start()
+        # PyTorch makes a team of threads of its own for every thread that computes, so that a new one takes 50 ms more.
+        _Worker.free().do(lambda: self._work(keep, forget))
 
     def _work(self, keep: Callable[[Result], None], forget: Callable[[], None]) -> None:
         try:
             with between_steps(self._tick) as self._steps:
                 self._result = self._compute()
             keep(self._result)
+        except Stopped:
+            self._error = Stopped()  # without the frames, which hold tensors
         except BaseException as error:
-            self._error = error
+            self._error = error.with_traceback(error.__traceback__.tb_next)
         finally:
             forget()
             self._over.set()
@@ -98,9 +133,12 @@ class Run(Generic[Result]):
             with self._lock:
                 self._waiting -= 1
                 self._left = time.monotonic()
-        if self._error is not None:
-            raise self._error
-        return self._result
+        try:
+            if self._error is not None:
+                raise self._error
+            return self._result
+        finally:
+            self = None  # an error's frames would hold the run, and the run the error
 
 
 Watch = Callable[[Run], None]

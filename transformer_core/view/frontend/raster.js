@@ -99,18 +99,21 @@ export class LineRaster {
     const isSteep = Math.abs(slope) > 1;
     // A line goes by whole pixels along its longer side: by columns where it is flat, by rows where it is steep.
     const steps = isSteep ? Math.abs(to - from) : this.width - 1;
-    const draw = (first, last) =>
-      isSteep ? this.#steep(from, slope, first, last, depth, width) : this.#flat(from, slope, first, last, depth, width);
     if (!dash.length) {
-      draw(0, steps);
+      this.#piece(isSteep, from, slope, 0, steps, depth, width);
       return;
     }
     const perStep = isSteep ? Math.hypot(1, 1 / slope) : Math.hypot(1, slope);
     for (let start = 0, part = 0; start <= steps; part = (part + 1) % dash.length) {
       const end = start + dash[part] / perStep;
-      if (part % 2 === 0) draw(start, Math.min(end, steps));
+      if (part % 2 === 0) this.#piece(isSteep, from, slope, start, Math.min(end, steps), depth, width);
       start = end;
     }
+  }
+
+  #piece(isSteep, from, slope, first, last, depth, width) {
+    if (isSteep) this.#steep(from, slope, first, last, depth, width);
+    else this.#flat(from, slope, first, last, depth, width);
   }
 
   #flat(from, slope, first, last, depth, width) {
@@ -139,9 +142,12 @@ export class LineRaster {
    * @param {number} offset, rise how far across the line begins, and how much further it is at each step.
    */
   #walk(start, along, across, offset, rise, last, depth, width) {
-    const { added } = this;
+    const { added, margin } = this;
+    // Above zero, where cutting off what is behind the point is rounding down, which is much faster than Math.floor.
+    start -= margin * across;
+    offset += margin;
     for (let step = 0; step <= last; step++, start += along, offset += rise) {
-      const whole = Math.floor(offset), part = offset - whole;
+      const whole = offset | 0, part = offset - whole;
       let pixel = start + whole * across;
       added[pixel] += depth * (1 - part);
       for (let more = 1; more < width; more++) added[(pixel += across)] += depth;

@@ -59,7 +59,7 @@ def layer(scores: Tensor):
     return trace[0]
 
 
-def stack(name: str, layers: list[Tensor], query_tokens, key_tokens, **part) -> AttentionStack:
+def stack(name: str, layers: list[Tensor], query_tokens, key_tokens, **more) -> AttentionStack:
     return AttentionStack(
         name=name,
         calls=tuple(layer(scores) for scores in layers),
@@ -67,7 +67,7 @@ def stack(name: str, layers: list[Tensor], query_tokens, key_tokens, **part) -> 
         key_tokens=tuple(key_tokens),
         query_label="German",
         key_label="English",
-        **part,
+        **more,
     )
 
 
@@ -101,7 +101,8 @@ def odd() -> Inspection:
 
 def pair() -> Inspection:
     """A sentence pair: the whole, and what B reads from A."""
-    whole = stack("self", [torch.randn(2, 4, 4, generator=torch.Generator().manual_seed(1))], "abcd", "abcd")
+    scores = torch.randn(2, 4, 4, generator=torch.Generator().manual_seed(1))
+    whole = stack("self", [scores], "abcd", "abcd", query_special=(0,), query_words=(0, 1, 1, 2))
     part = AttentionStack("B to A", whole.calls, ("c", "d"), ("a",), "B", "A", rows=(2, 3), columns=(0,))
     prediction = Prediction("class", None, (("yes", 0.75), ("<no>", 0.25)))
     return inspection(whole, part, text="ab", second_text="cd", predictions=(prediction,))

@@ -130,6 +130,9 @@ def test_what_the_file_says_about_itself(tmp_path, suffix):
     assert about["stacks"] == {}, "parts are no stacks of their own"
     assert (whole["query_tokens"], whole["key_tokens"]) == (list("abcd"), list("abcd"))
     assert (whole["query_label"], whole["key_label"]) == ("German", "English")
+    assert (whole["query_special"], whole["key_special"]) == ([0], [])
+    assert (whole["query_words"], whole["key_words"]) == ([0, 1, 1, 2], None)
+    assert "no words of the text" in about["conventions"]["special"] and "null" in about["conventions"]["words"]
     assert about["parts"] == {"B to A": {"of": "self", "rows": [2, 3], "columns": [0]}}
 
 
@@ -211,7 +214,7 @@ def test_text_that_utf8_cannot_hold_is_escaped(tmp_path):
 
 @pytest.mark.parametrize("name", ["seen.txt", "seen", "seen.npz.gz", ".npz"])
 def test_an_unknown_suffix_is_refused(tmp_path, name):
-    with pytest.raises(ValueError, match=r"the suffix has to be \.npz, \.json or \.csv"):
+    with pytest.raises(ValueError, match=r"the suffix has to be \.npz, \.json, \.csv or \.html"):
         export.save(examples.pair(), tmp_path / name)
     assert os.listdir(tmp_path) == []
 

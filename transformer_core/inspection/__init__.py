@@ -2,6 +2,7 @@
 
 from transformer_core.inspection.inspection import AttentionStack, Inspection, PatchImage, Prediction, Provenance
 from transformer_core.inspection.intervention import intervene
+from transformer_core.inspection.pair import PairScore, UnexplainedPair, explain
 from transformer_core.inspection.recording import NoAttentionError, record
 from transformer_core.inspection.trace import AttentionCall, Trace
 
@@ -10,10 +11,13 @@ __all__ = [
     "AttentionStack",
     "Inspection",
     "NoAttentionError",
+    "PairScore",
     "PatchImage",
     "Prediction",
     "Provenance",
     "Trace",
+    "UnexplainedPair",
+    "explain",
     "intervene",
     "record",
 ]

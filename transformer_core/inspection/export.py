@@ -23,7 +23,6 @@ import csv
 import dataclasses
 import io
 import json
-import math
 import os
 import re
 import uuid
@@ -37,6 +36,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from transformer_core import __version__
+from transformer_core.inspection.finite import finite
 from transformer_core.inspection.inspection import AttentionStack, Inspection
 
 CONVENTIONS = {
@@ -44,6 +44,8 @@ CONVENTIONS = {
     "axes": "Rows are queries, columns are keys.",
     "precision": "Weights are float32, after the softmax and before dropout, written with as many digits as a float32 "
     "needs: read as float32, they are the same bit for bit.",
+    "special": "The places, among the tokens of an axis, of those that are no words of the text, such as <s>.",
+    "words": "The number of the word that each token of the axis belongs to, or null if every token is a word.",
     "null": "A number that the model did not give: not a number (NaN), or infinite.",
 }
 """What the file says of itself, so that nobody has to guess."""
@@ -192,6 +194,10 @@ def _about(inspection: Inspection) -> dict[str, Any]:
                 "key_label": stack.key_label,
                 "query_tokens": stack.query_tokens,
                 "key_tokens": stack.key_tokens,
+                "query_special": stack.query_special,
+                "key_special": stack.key_special,
+                "query_words": stack.query_words,
+                "key_words": stack.key_words,
                 "layers": [{"module": call.name, "heads": call.num_heads} for call in stack.calls],
             }
             for stack in _whole_stacks(inspection)
@@ -225,13 +231,5 @@ def _digits(weights: Float32[np.ndarray, "query key"]) -> list[list[str]]:
 
 def _json(value: Any, indent: int | None = None) -> str:
     """Strict JSON, in which letters of all scripts can be read."""
-    text = json.dumps(_without_nan(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(finite(value), indent=indent, ensure_ascii=False, allow_nan=False)
     return re.sub("[\ud800-\udfff]", lambda match: f"\\u{ord(match[0]):04x}", text)  # UTF-8 has no lone surrogates
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -15,8 +15,8 @@ export function createChips(noun, on) {
   group.setAttribute("role", "group");
   group.setAttribute("aria-label", `${noun}s`);
   const list = element("div", "chip-list");
-  const all = action("all", `All ${noun.toLowerCase()}s`, on.all);
-  const one = action("one", `Only the open ${noun.toLowerCase()}`, on.one);
+  const all = action("all", `all ${noun.toLowerCase()}s`, on.all);
+  const one = action("one", `only one ${noun.toLowerCase()}, the open one`, on.one);
   group.append(element("span", "chips-label", `${noun}s`), list, all, one);
   let hasSeveral = true;
 
@@ -51,11 +51,11 @@ export function createChips(noun, on) {
   };
 }
 
-function action(text, title, act) {
+function action(text, name, act) {
   const button = element("button", "chip-action", text);
   button.type = "button";
-  button.title = title;
-  button.setAttribute("aria-label", title);
+  button.title = name;
+  button.setAttribute("aria-label", name);
   button.addEventListener("click", () => act());
   return button;
 }

@@ -69,12 +69,14 @@ function layerStepper(view) {
   group.setAttribute("role", "group");
   group.setAttribute("aria-label", "Layer");
   const step = (by) => view.setState(stepLayer(view.state, view.stack, by));
-  const previous = button("‹", "Previous layer", () => step(-1));
-  const next = button("›", "Next layer", () => step(1));
+  const previous = signButton("previous", "Previous layer", () => step(-1));
+  const next = signButton("next", "Next layer", () => step(1));
   const name = element("span", "layer-name");
   group.append(previous, name, next);
   stepOnWheel(group, step);
   const update = () => {
+    // Over several layers, their chips step too.
+    group.hidden = joinsHeads(view.state);
     const { layer } = view.state, count = view.stack.numLayers;
     name.textContent = `Layer ${layer + 1} of ${count}`;
     // Not the attribute "disabled": that would take the focus away from a button at the end of its way.
@@ -121,14 +123,14 @@ function headChips(view) {
 
 function tools(view) {
   const group = element("div", "tools");
-  const unpin = button("Let go of pins", "", () => {
+  const unpin = button("Let go of pins", "Escape", () => {
     view.setState({ pinnedQueries: [], pinnedKeys: [], pinnedCell: null });
   });
   const display = createDisplay(view);
   const link = button("Copy link", "", () => copyLink(link));
   link.hidden = !view.host.link;
-  const screen = button("⛶", "Full screen (F)", () => view.presenting.toggle());
-  const help = button("?", "Keys (?)", () => showKeys(view));
+  const screen = signButton("screen", "Full screen (F)", () => view.presenting.toggle());
+  const help = signButton("help", "Keys (?)", () => showKeys(view));
   group.append(unpin, display.button, display.panel, link, screen, help);
   const update = () => {
     const { pinnedQueries, pinnedKeys, pinnedCell } = view.state;
@@ -150,13 +152,18 @@ async function copyLink(link) {
   setTimeout(() => (link.textContent = "Copy link"), SAID_FOR);
 }
 
-function button(text, label, act) {
+function button(text, title, act) {
   const made = element("button", "tool", text);
   made.type = "button";
-  if (label) {
-    made.title = label;
-    made.setAttribute("aria-label", label);
-  }
+  made.title = title;
   made.addEventListener("click", () => act());
+  return made;
+}
+
+/** A button with a sign on it, which its style sheet draws, and a name. */
+function signButton(sign, name, act) {
+  const made = button("", name, act);
+  made.classList.add(sign);
+  made.setAttribute("aria-label", name);
   return made;
 }

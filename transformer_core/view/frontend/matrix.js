@@ -258,11 +258,9 @@ class MatrixDrawing {
 
   /** The height that is left for the matrix, where the place it is in has one of its own. */
   #room() {
-    const place = this.element.parentElement;
-    const most = place ? parseFloat(getComputedStyle(place).maxHeight) : NaN;
     const others = [...this.element.children].filter((child) => child !== this.plot);
     const used = others.reduce((sum, child) => sum + child.offsetHeight, 0);
-    return Math.max(200, (Number.isNaN(most) ? HEIGHT + used : most) - used - 12);
+    return Math.max(200, (this.view.room ?? HEIGHT + used) - used - 12);
   }
 
   #labels(axis, start, count) {

@@ -10,7 +10,7 @@ export function isPresenting(view) {
 export function createPresenting(view) {
   const title = element("div", "presenting-title");
   const text = element("bdi", "text"), answer = element("bdi", "answer");
-  const close = element("button", "tool", "✕");
+  const close = element("button", "tool close");
   close.type = "button";
   close.title = "Leave full screen (Escape)";
   close.setAttribute("aria-label", close.title);

@@ -121,6 +121,12 @@ export class View {
     return this.details[this.state.view];
   }
 
+  /** The height of the current drawing's place, in pixels; null in one column, where it grows with what is in it. */
+  get room() {
+    const isFixed = getComputedStyle(this.detailPlace.parentElement).flexGrow !== "0";
+    return isFixed ? this.detailPlace.clientHeight : null;
+  }
+
   /** Which tokens are shown, of the current stack or another. */
   lens(stack = this.stack) {
     return this.#cached(`lens ${stack.name}`, () => lensOf(stack, this.state));

@@ -81,7 +81,7 @@ class LinesDrawing {
     const isOver = rows.length + columns.length > 0 && this.#hovered() !== null;
     // What is in view is asked for before anything is changed, so that the page need not be laid out twice.
     const visible = this.#visible();
-    this.picture.fade(isOver || cell !== null);
+    this.picture.fade(isOver || (cell !== null && rows.length + columns.length === 0));
     this.picture.paintOver(isOver ? this.#strokes(rows, columns) : [], this.lineWidth + 1, visible);
     const sums = meanSummed(this.matrices, rows, columns);
     const weight = cell && meanSummed(this.matrices, [cell[0]], []).columns[cell[1]];
@@ -159,6 +159,8 @@ class LinesDrawing {
     keys.element.style.paddingTop = `${tops.keys}px`;
     this.columns.style.setProperty("--token-height", `${height}px`);
     this.lineWidth = (longer <= FEW_TOKENS ? 2 : 1) * scale;
+    // Several heads lie side by side, as far as a token's height allows, so that none hides another.
+    this.headStep = Math.min(this.lineWidth + 1, (0.6 * height) / this.heads.drawn.length);
     const ends = {
       rows: { start: tops.queries + height / 2, step: height },
       columns: { start: tops.keys + height / 2, step: height },
@@ -184,9 +186,11 @@ class LinesDrawing {
   /** The lines of all drawn heads: those of some rows and columns, or all of them where neither are given. */
   #strokes(rows, columns) {
     const { view } = this;
-    return this.heads.drawn.map((head) => {
+    const { drawn } = this.heads;
+    return drawn.map((head, place) => {
       const { rgb, dash } = headColour(head, view.theme.isDark);
-      return { edges: () => edgesFor(view, head, rows, columns), rgb, dash };
+      const shift = this.headStep * (place - (drawn.length - 1) / 2);
+      return { edges: () => edgesFor(view, head, rows, columns), rgb, dash, shift };
     });
   }
 

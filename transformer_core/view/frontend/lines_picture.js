@@ -18,6 +18,7 @@ const SVG_NAMES = "http://www.w3.org/2000/svg";
  * @property {() => {count: number, rows: Uint16Array, columns: Uint16Array, values: Float32Array}} edges
  * @property {number[]} rgb
  * @property {number[]} dash as `headColour` has it.
+ * @property {number} shift how much lower than the tokens' middles the lines are, in pixels of the page.
  */
 
 export class LinesPicture {
@@ -137,9 +138,9 @@ export class LinesPicture {
     }
   }
 
-  #add(raster, { edges, rgb, dash }, width, top) {
+  #add(raster, { edges, rgb, dash, shift }, width, top) {
     const { ratio } = this;
-    const scaled = ({ start, step }) => ({ start: (start - top) * ratio, step: step * ratio });
+    const scaled = ({ start, step }) => ({ start: (start + shift - top) * ratio, step: step * ratio });
     const ends = { rows: scaled(this.ends.rows), columns: scaled(this.ends.columns) };
     const style = {
       width: Math.max(Math.round(width * ratio), 1),

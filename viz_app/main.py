@@ -1,5 +1,6 @@
 """Headlight in the browser: `streamlit run viz_app/main.py`. Navigation and nothing else."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -20,6 +21,20 @@ HERE = Path(__file__).parent
 PAGES = HERE / "app_pages"
 ICON = HERE / "images" / "icon.png"
 
+
+@st.cache_resource(show_spinner=False)
+def leave_modules_alone() -> None:
+    """Import what the first page needs, and have the garbage collector never look through it again.
+
+    It would take a tenth of a second each time, in the middle of whatever a visitor does. Models come later and are not
+    among it, so that they can go again.
+    """
+    import viz_app.attention.explore  # noqa: F401
+
+    gc.collect()
+    gc.freeze()
+
+
 st.set_page_config(page_title="Headlight", page_icon=str(ICON), layout="wide")
 st.logo(str(HERE / "images" / "headlight.svg"), size="large")
 st.html(HERE / "style.css")
@@ -34,5 +49,6 @@ page = st.navigation(
 )
 with plain_errors():
     refuse_unknown_arguments()
+    leave_modules_alone()
     link.note_link()
     page.run()

@@ -1,11 +1,13 @@
 """Navigation, and what happens when a page breaks."""
 
+import gc
 import logging
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import streamlit as st
 
 import viz_app
 from tests.viz_app.reading import assert_calm, open_page, words
@@ -37,13 +39,31 @@ def test_an_unexpected_failure_is_a_plain_message_and_goes_to_the_log(app, monke
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("server.address", "127.0.0.1"), ("browser.gatherUsageStats", "False"), ("client.showErrorDetails", "none")],
+    [
+        ("server.address", "127.0.0.1"),
+        ("browser.gatherUsageStats", "False"),
+        ("client.showErrorDetails", "none"),
+        ("runner.postScriptGC", "False"),
+    ],
 )
 def test_the_shipped_server_is_private_and_quiet(option, value):
     """As Streamlit itself reads the settings when it starts here."""
     read = f"from streamlit import config; print(config.get_option({option!r}))"
     shown = subprocess.run([sys.executable, "-c", read], cwd=ROOT, capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == value
+
+
+def test_what_was_imported_is_hidden_from_the_garbage_collector_once(app):
+    st.cache_resource.clear()
+    gc.unfreeze()
+    try:
+        app.run()
+        assert gc.get_freeze_count() > 10_000
+        gc.unfreeze()
+        app.run()
+        assert gc.get_freeze_count() == 0
+    finally:
+        gc.unfreeze()
 
 
 def test_streamlits_older_multi_page_mode_stays_off():

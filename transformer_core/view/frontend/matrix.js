@@ -19,8 +19,11 @@ const LEAST_SHOWN = 16;
 /** Characters of a label beside a wide and a narrow matrix. */
 const LABEL = 14, NARROW_LABEL = 9, NARROW = 480;
 
-/** Where nothing says how much room there is. */
-const HEIGHT = 470;
+/** Of the picture, where the page grows with it; and where there is hardly room. */
+const HEIGHT = 470, LEAST_HEIGHT = 240;
+
+/** Between the picture and the lines of text. */
+const SPACES = 20;
 
 const COLOUR_BAR = { left: 0, top: 0, width: 190, height: 10 };
 
@@ -55,14 +58,14 @@ class MatrixDrawing {
     this.value = element("p", "value");
     this.sums = element("p", "sums");
     this.note = element("p", "note");
-    this.live = element("div", "live");
+    this.live = element("div", "for-screen-readers");
     this.live.setAttribute("aria-live", "polite");
     this.element.append(head, this.plot, this.value, this.sums, this.note, this.live);
     this.#listen();
   }
 
   #button(text, act) {
-    const button = element("button", "", text);
+    const button = element("button", "tool", text);
     button.type = "button";
     button.addEventListener("click", act);
     return button;
@@ -93,8 +96,12 @@ class MatrixDrawing {
     this.queries = new MatrixAxis("query", lens.queries, blocks && blocks.rows, stack.queries);
     this.keys = new MatrixAxis("key", lens.keys, blocks && blocks.columns, stack.keys);
     this.#fitArea();
-    this.#paint();
+    this.all = marginals(this.matrix);
+    const { rows, columns } = this.#pins();
+    this.fromPins = summed(this.matrix, rows, columns);
+    // The lines of text come first: the picture gets the height that they leave.
     this.#writeTexts();
+    this.#paint();
     this.hover();
   }
 
@@ -211,11 +218,8 @@ class MatrixDrawing {
 
   /** Sums of all rows and columns; of those that are pinned, where some are. */
   #paintSums(context) {
-    const { area, matrix, view } = this;
-    const { theme } = view;
-    this.all = marginals(matrix);
-    const { rows, columns } = this.#pins();
-    this.fromPins = summed(matrix, rows, columns);
+    const { area } = this;
+    const { theme } = this.view;
     const of = (sums, start, count) => sums.subarray(start, start + count);
     paintSums(
       context, this.geometry,
@@ -258,9 +262,11 @@ class MatrixDrawing {
 
   /** The height that is left for the matrix, where the place it is in has one of its own. */
   #room() {
-    const others = [...this.element.children].filter((child) => child !== this.plot);
-    const used = others.reduce((sum, child) => sum + child.offsetHeight, 0);
-    return Math.max(200, (this.view.room ?? HEIGHT + used) - used - 12);
+    const place = this.view.detailPlace;
+    const isGiven = getComputedStyle(place.parentElement).flexGrow !== "0";
+    const others = [...this.element.children].filter((child) => child !== this.plot && child !== this.live);
+    const used = others.reduce((sum, child) => sum + child.offsetHeight, 0) + SPACES;
+    return isGiven ? Math.max(LEAST_HEIGHT, place.clientHeight - used) : HEIGHT;
   }
 
   #labels(axis, start, count) {

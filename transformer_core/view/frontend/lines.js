@@ -12,8 +12,8 @@ import { stepOnWheel } from "./wheel.js";
 /** Height of a token, in pixels at the usual size of type. */
 const LOWEST_TOKEN = 16, HIGHEST_TOKEN = 24;
 
-/** Height that all tokens together have while they are neither. */
-const TOKENS_HEIGHT = 480;
+/** Height of the place where nothing says how high it is, and the least that the tokens share. */
+const TOKENS_HEIGHT = 480, LEAST_HEIGHT = 200;
 
 /** Size of type that these are for. */
 const USUAL_TYPE = 14;
@@ -21,7 +21,7 @@ const USUAL_TYPE = 14;
 /** Characters of a token, and of one where there is little room. */
 const LINE_LABEL = 14, NARROW_LINE_LABEL = 8, NARROW_LINES = 480;
 
-/** Tokens up to which a line is two pixels wide. */
+/** Tokens up to which a line is two pixels wide, if there are few heads. */
 const FEW_TOKENS = 40;
 
 /** @param {import("./view.js").View} view */
@@ -146,21 +146,23 @@ class LinesDrawing {
     const scale = parseFloat(getComputedStyle(this.element).fontSize) / USUAL_TYPE;
     const most = this.element.clientWidth < NARROW_LINES * scale ? NARROW_LINE_LABEL : LINE_LABEL;
     const longer = Math.max(lens.queries.length, lens.keys.length);
-    const height = Math.round(tokenHeight(longer) * scale);
+    const room = Math.max((view.room ?? TOKENS_HEIGHT) - this.head.offsetHeight, LEAST_HEIGHT);
+    const height = tokenHeight(longer, room, scale);
     if (lens !== this.lens || most !== this.most) {
       queries.fill(lens.queries, most);
       keys.fill(lens.keys, most);
     }
     Object.assign(this, { lens, most });
     // The shorter column is centred, which keeps lines short, where all can be seen at once; otherwise its start can be.
-    const offset = (count) => (longer * height <= TOKENS_HEIGHT * scale ? ((longer - count) * height) / 2 : 0);
+    const offset = (count) => (longer * height <= room ? ((longer - count) * height) / 2 : 0);
     const tops = { queries: offset(lens.queries.length), keys: offset(lens.keys.length) };
     queries.element.style.paddingTop = `${tops.queries}px`;
     keys.element.style.paddingTop = `${tops.keys}px`;
     this.columns.style.setProperty("--token-height", `${height}px`);
-    this.lineWidth = (longer <= FEW_TOKENS ? 2 : 1) * scale;
     // Several heads lie side by side, as far as a token's height allows, so that none hides another.
-    this.headStep = Math.min(this.lineWidth + 1, (0.6 * height) / this.heads.drawn.length);
+    const share = (0.6 * height) / this.heads.drawn.length;
+    this.lineWidth = (longer <= FEW_TOKENS && share >= 2 * scale ? 2 : 1) * scale;
+    this.headStep = Math.min(this.lineWidth + scale, share);
     const ends = {
       rows: { start: tops.queries + height / 2, step: height },
       columns: { start: tops.keys + height / 2, step: height },
@@ -232,10 +234,10 @@ function edgesFor(view, head, rows, columns) {
   return rows.length + columns.length ? edgesOf(edges, rows, columns) : edges;
 }
 
-/** Height of one of so many tokens, in pixels at the usual size of type. */
-function tokenHeight(count) {
-  if (matchMedia("(pointer: coarse)").matches) return HIGHEST_TOKEN;
-  return Math.min(Math.max(Math.floor(TOKENS_HEIGHT / count), LOWEST_TOKEN), HIGHEST_TOKEN);
+/** Height of each of so many tokens, in pixels. `scale` is the size of type. */
+function tokenHeight(count, room, scale) {
+  if (matchMedia("(pointer: coarse)").matches) return Math.round(HIGHEST_TOKEN * scale);
+  return Math.round(Math.min(Math.max(room / count, LOWEST_TOKEN * scale), HIGHEST_TOKEN * scale) - 0.5);
 }
 
 /** A list with one value, at that place. */

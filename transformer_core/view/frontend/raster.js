@@ -85,7 +85,10 @@ export class LineRaster {
           continue;
         }
         const alpha = ALPHA_OF_DEPTH[depth < DEEPEST_DEPTH ? (depth * DEPTH_STEPS + 0.5) | 0 : DEPTH_STEPS * DEEPEST_DEPTH];
-        const red = mixed[place + 1] / depth, green = mixed[place + 2] / depth, blue = mixed[place + 3] / depth;
+        // Half a step more, as what is behind the point is cut off.
+        const red = mixed[place + 1] / depth + 0.5;
+        const green = mixed[place + 2] / depth + 0.5;
+        const blue = mixed[place + 3] / depth + 0.5;
         pixels[pixel] = (alpha << 24) | (blue << 16) | (green << 8) | red;
       }
     }

@@ -1,0 +1,300 @@
+"""The lines between tokens: what they show, beside NumPy on the weights, and what pointer and keys do to them."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from playwright.sync_api import Locator
+
+from tests.browser.view_pages import ViewPage
+from tests.inspection import examples
+from transformer_core.view import payload
+from transformer_core.view.labels import visible
+
+pytestmark = pytest.mark.browser
+
+QUERIES = ("[CLS]", "the", "cat", "the", "[SEP]")
+KEYS = ("[CLS]", "der", "Kater", "der", "jagt", "die", "Katze", "[SEP]")
+LAYERS, HEADS = 2, 3
+
+
+@pytest.fixture(scope="module")
+def scores() -> list[torch.Tensor]:
+    random = torch.Generator().manual_seed(3)
+    return [torch.randn(HEADS, len(QUERIES), len(KEYS), generator=random) * 2 for _ in range(LAYERS)]
+
+
+@pytest.fixture(scope="module")
+def weights(scores) -> np.ndarray:
+    """(layer, head, query, key), in double precision."""
+    exponentials = np.exp(torch.stack(scores).double().numpy())
+    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+
+
+@pytest.fixture
+def view(open_view, scores) -> ViewPage:
+    """Open at layer 2, head 1. Both sides have repeated words and special tokens, and are not equally long."""
+    special = {"query_special": (0, 4), "key_special": (0, 7)}
+    return open_view(examples.inspection(examples.stack("cross", scores, QUERIES, KEYS, **special)))
+
+
+def tokens(view: ViewPage, side: str) -> Locator:
+    return view.root.locator(f".lines .tokens.{side} [role=option]")
+
+
+def numbers(view: ViewPage, side: str) -> list[str]:
+    return view.root.locator(f".lines .tokens.{side} .number").all_text_contents()
+
+
+def assert_number(text: str, weight: float) -> None:
+    """Two digits. A byte and two digits are wrong by up to 0.01 together."""
+    assert re.fullmatch(r"< 0\.01|\d\.\d\d", text)
+    assert abs((0.0025 if text == "< 0.01" else float(text)) - weight) < 0.011
+
+
+def assert_numbers(view: ViewPage, side: str, weights: np.ndarray) -> None:
+    """The weights beside the tokens of one side."""
+    shown = numbers(view, side)
+    assert len(shown) == len(weights)
+    for text, weight in zip(shown, weights, strict=True):
+        assert_number(text, weight)
+
+
+def note(view: ViewPage) -> str:
+    return view.root.locator(".lines .note").inner_text().replace("\u2068", "").replace("\u2069", "")
+
+
+def described(view: ViewPage) -> str:
+    return view.root.evaluate("root => root.view.details.lines.describe()")
+
+
+def point_at(view: ViewPage, place: Locator) -> None:
+    """Point at a token with the mouse."""
+    place.hover()
+    view.wait()
+
+
+def test_pointing_at_a_token_shows_its_row_or_column(view, weights):
+    assert numbers(view, "query") == [""] * len(QUERIES)
+    assert numbers(view, "key") == [""] * len(KEYS)
+    over = view.root.locator(".lines .over")
+    assert over.is_hidden()
+
+    point_at(view, tokens(view, "query").nth(3))
+    assert_numbers(view, "key", weights[1, 0, 3])
+    assert numbers(view, "query") == [""] * len(QUERIES)
+    assert note(view) == "Weights from the query “the”."
+    assert over.is_visible()
+    bars = view.root.locator(".lines .key .bar").evaluate_all(
+        "bars => bars.map(bar => new DOMMatrix(getComputedStyle(bar).transform).a)"
+    )
+    np.testing.assert_allclose(bars, weights[1, 0, 3], atol=0.005)
+
+    view.change(heads=[0, 2])
+    point_at(view, tokens(view, "key").nth(5))
+    assert_numbers(view, "query", weights[1, [0, 2], :, 5].mean(axis=0))
+    assert note(view) == "Weights to the key “die” (mean of 2 heads)."
+
+    view.hover({"query": 1, "key": 6})
+    assert [place for place, text in enumerate(numbers(view, "key")) if text] == [6]
+    assert [place for place, text in enumerate(numbers(view, "query")) if text] == [1]
+    assert_number(view.root.locator(".lines .cell text").text_content(), weights[1, [0, 2], 1, 6].mean())
+    view.hover(None)
+    assert numbers(view, "key") == [""] * len(KEYS)
+
+
+def test_pins_stay_add_up_and_go(view, weights):
+    tokens(view, "query").nth(1).click()
+    tokens(view, "query").nth(3).click()
+    view.page.mouse.move(0, 0)
+    view.wait()
+    selected = tokens(view, "query").evaluate_all("all => all.map(each => each.getAttribute('aria-selected'))")
+    assert selected == ["false", "true", "false", "true", "false"]
+    assert tokens(view, "query").nth(1).locator(".pin").is_visible()
+    assert not tokens(view, "query").nth(0).locator(".pin").is_visible()
+    assert_numbers(view, "key", weights[1, 0, [1, 3]].sum(axis=0))
+    assert "sum of 2 rows" in note(view)
+    assert "2 pinned queries" in described(view)
+
+    view.change(layer=0, head=1, heads=[1])
+    assert_numbers(view, "key", weights[0, 1, [1, 3]].sum(axis=0))
+    tokens(view, "key").nth(2).click()
+    view.page.mouse.move(0, 0)
+    view.wait()
+    assert_numbers(view, "key", weights[0, 1, [1, 3]].sum(axis=0))
+    assert_numbers(view, "query", weights[0, 1, :, 2])
+    tokens(view, "query").nth(3).click()
+    view.page.mouse.move(0, 0)
+    view.wait()
+    assert_numbers(view, "key", weights[0, 1, 1])
+    assert (view.state["pinnedQueries"], view.state["pinnedKeys"]) == ([1], [2])
+
+    view.change(pinnedCell=[2, 4])
+    assert_number(view.root.locator(".lines .cell text").text_content(), weights[0, 1, 2, 4])
+    tokens(view, "query").nth(0).focus()
+    view.press("Escape")
+    assert (view.state["pinnedQueries"], view.state["pinnedKeys"], view.state["pinnedCell"]) == ([], [], None)
+    view.page.mouse.move(0, 0)
+
+
+def test_tokens_are_list_boxes_with_one_stop(view, weights):
+    def focused() -> str:
+        return view.root.evaluate("() => document.activeElement.closest('ul').className + document.activeElement.title")
+
+    assert [box.get_attribute("aria-label") for box in view.root.get_by_role("listbox").all()] == [
+        "query (row): German",
+        "key (column): English",
+    ]
+    assert view.root.locator(".lines [role=option][tabindex='0']").count() == 2
+    tokens(view, "key").nth(0).focus()
+    view.press("ArrowDown", "ArrowDown")
+    assert focused() == "tokens keyKater"
+    assert_numbers(view, "query", weights[1, 0, :, 2])
+    view.press("Enter")
+    assert view.state["pinnedKeys"] == [2]
+    view.press("End", "ArrowDown", " ")
+    assert focused() == "tokens key[SEP]"
+    assert view.state["pinnedKeys"] == [2, 7]
+    assert view.state["layer"] == 1, "the arrows moved the focus, not the layer"
+    view.press("Home", "ArrowUp")
+    assert focused() == "tokens key[CLS]"
+    assert view.root.locator(".lines [role=option][tabindex='0']").count() == 2
+    view.change(hideSpecial=True)
+    assert focused() == "tokens keyder", "the focus stays in the list as its tokens change"
+
+
+def test_hidden_tokens_say_what_went_to_them(view, weights):
+    view.change(hideSpecial=True)
+    shown = weights[1, 0, 1:4, 1:7]
+    removed = 1 - shown.sum(axis=1)
+    assert f"had {100 * removed.mean():.0f} % of a row on average" in note(view)
+    point_at(view, tokens(view, "query").nth(1))
+    assert_numbers(view, "key", shown[1] / shown[1].sum())
+    assert f"had {100 * removed[1]:.0f} % of this row" in note(view)
+
+
+def test_shift_and_the_wheel_step_the_layer(view):
+    tokens(view, "key").nth(0).hover()
+    view.page.mouse.wheel(0, -100)
+    view.wait()
+    assert view.state["layer"] == 1
+    view.page.keyboard.down("Shift")
+    view.page.mouse.wheel(0, -100)
+    view.page.keyboard.up("Shift")
+    view.page.wait_for_function("document.querySelector('.headlight').view.state.layer === 0")
+
+
+STEPS = (0.5, 0.3, 0.15, 0.05)
+"""Weights of every row, in another order in each."""
+
+
+def test_lines_up_to_a_share_of_each_row(open_view):
+    rows = torch.stack([torch.tensor(STEPS).roll(row) for row in range(4)])
+    view = open_view(examples.inspection(examples.stack("self", [rows.log()[None]], "abcd", "abcd")))
+    for share, edges in ((0.4, 1), (0.7, 2), (0.9, 3), (1.0, 4)):
+        view.change(share=share)
+        assert f"{4 * edges} lines, the strongest weights that make up {share:.0%}".replace("%", " %") in described(
+            view
+        )
+    view.change(share=0.7, pinnedQueries=[1])
+    assert "2 lines" in described(view)
+    view.change(pinnedQueries=[], pinnedKeys=[1])
+    # Of column b, row a gives 0.3 and row b 0.5: the others' 0.05 and 0.15 are beyond the share.
+    assert "2 lines" in described(view)
+
+
+PIXELS = """lines => {
+    const links = lines.querySelector(".links"), top = links.getBoundingClientRect().top;
+    const middle = item => { const box = item.getBoundingClientRect(); return (box.top + box.bottom) / 2 - top; };
+    const alphas = [], colours = new Set();
+    for (const canvas of links.querySelectorAll(".base canvas")) {
+        const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        for (let y = 0; y < canvas.height; y++) {
+            const row = [];
+            for (let x = 0; x < canvas.width; x++) {
+                const place = 4 * (y * canvas.width + x);
+                row.push(data[place + 3]);
+                if (data[place + 3] > 200) colours.add([...data.slice(place, place + 3)].join());
+            }
+            alphas.push(row);
+        }
+    }
+    const [from, to] = ["query", "key"].map(side => [...lines.querySelectorAll(`.${side} .token`)].map(middle));
+    return {alphas, colours: [...colours], from, to};
+}"""
+
+
+@pytest.mark.parametrize("width", [1376, 560], ids=["flat lines", "steep lines"])
+def test_lines_are_where_they_should_be_and_nowhere_else(open_view, width):
+    """Each query has all its weight on one key: 40 lines, more than one piece of the picture, none above another."""
+    keys = np.random.default_rng(0).permutation(40)
+    scores = torch.zeros(2, 40, 40)
+    scores[0, torch.arange(40), torch.from_numpy(keys)] = 50
+    names = tuple(map(str, range(40)))
+    view = open_view(examples.inspection(examples.stack("self", [scores], names, names)), width=width)
+    found = view.root.locator(".lines").evaluate(PIXELS)
+    alphas = np.array(found["alphas"])
+    height, wide = alphas.shape
+    start, end = np.array(found["from"]), np.array(found["to"])[keys]
+    x, y = np.arange(wide) + 0.5, np.arange(height)[:, None] + 0.5
+    slope = (end - start) / wide
+    across = np.stack([(y - (a + s * x)) / np.hypot(1, s) for a, s in zip(start, slope, strict=True)])
+    distance = np.abs(across).min(axis=0)
+    assert (alphas[distance < 0.4] > 100).all()
+    assert (alphas[distance > 3] == 0).all()
+    assert (distance > 3).mean() > 0.1, "there is ground between the lines"
+    # Half transparent pixels at the edges of lines hold rounded colours.
+    colours = np.array([each.split(",") for each in found["colours"]], int)
+    assert np.abs(colours - (0x33, 0x22, 0x88)).max() <= 2
+
+
+def test_odd_tokens_are_shown_literally(open_view):
+    view = open_view(examples.odd())
+    view.change(stack="cross")
+    labels = [visible(token, 200) for token in examples.ODD_TOKENS]
+    assert tokens(view, "key").evaluate_all("all => all.map(each => each.title)") == labels
+    shown = view.root.locator(".lines .key .label").all_text_contents()
+    assert shown == [
+        visible(token) if len(token) > 14 else label for token, label in zip(examples.ODD_TOKENS, labels, strict=True)
+    ]
+    assert view.root.locator(".lines .tokens :is(img, script, b, a)").count() == 0
+    assert view.root.locator(".lines .key bdi.label[dir=auto]").count() == len(labels)
+    tokens(view, "key").nth(labels.index("שלום")).click()
+    view.wait()
+    assert note(view).startswith("Weights to the key “שלום”")
+    view.page.set_viewport_size({"width": 390, "height": 844})
+    view.wait()
+    assert view.overflow() <= 0
+
+
+def test_one_token(open_view):
+    view = open_view(examples.inspection(examples.stack("self", [torch.zeros(1, 1, 1)], "a", "a")))
+    assert ": 1 line," in described(view)
+    view.hover({"query": 0})
+    assert numbers(view, "key") == ["1.00"]
+
+
+def test_weights_that_are_no_numbers_are_named(open_view):
+    scores = torch.tensor(STEPS).log().repeat(2, 4, 1)
+    scores[0] = torch.nan
+    view = open_view(examples.inspection(examples.stack("self", [scores], "abcd", "abcd")))
+    assert "head 1 are not numbers (NaN)" in note(view)
+    assert "0 lines" in described(view)
+    view.hover({"query": 2})
+    assert numbers(view, "key") == ["not a number"] * 4
+    view.change(heads=[0, 1])
+    assert "head 1 are not numbers (NaN)" in note(view)
+    assert "8 lines" in described(view)
+    assert_numbers(view, "key", np.array(STEPS))
+
+
+def test_small_pictures_have_no_lines_and_say_so(open_view, monkeypatch):
+    monkeypatch.setattr(payload, "MAX_BYTES", 100)
+    monkeypatch.setattr(payload, "POOLED_BYTES", 64)
+    names = tuple(map(str, range(20)))
+    view = open_view(examples.inspection(examples.stack("self", [torch.zeros(1, 20, 20)], names, names)))
+    view.change(view="lines")
+    assert "this file holds only small pictures of the weights" in view.root.locator(".lines").inner_text()
+    assert view.root.locator(".lines .columns").is_hidden()
+    assert "this file holds only small pictures" in described(view)

@@ -1,0 +1,42 @@
+"""Long runs in the real browser: they are shown, can be stopped and left, and two visitors share one."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.driver import PATIENCE
+
+LONG = " ".join(["The old house is not far from the river, and we have never seen anybody there."] * 24)
+"""Near the most that the bundled model reads. With a beam of 16 it takes many seconds."""
+
+RUNNING = re.compile(r"Translating: token [\d,]+ of at most [\d,]+ · \d+\.\d s")
+STOPPED = re.compile(r"Stopped after \d+\.\d s\. The text is still there\.")
+
+
+def begin(window) -> None:
+    """Type the long text, and wait until the page shows how far it is."""
+    window.text_box.fill(LONG)
+    window.text_box.press("Enter")
+    expect(window.page.get_by_text(RUNNING)).to_be_visible(timeout=PATIENCE)
+
+
+def test_a_long_text_is_stopped_shared_and_left(open_app):
+    first = open_app("/?beam=16")
+    begin(first)
+    second = open_app("/?beam=16")
+    begin(second)
+    stop = first.page.get_by_role("button", name="Stop", exact=True)
+    stop.click()
+    expect(first.page.get_by_text(STOPPED)).to_be_visible(timeout=PATIENCE)
+    expect(stop).to_have_count(0, timeout=PATIENCE)
+    assert first.text_box.input_value() == LONG
+    expect(second.page.get_by_text(RUNNING)).to_be_visible()  # it waits for the same run, which goes on
+    # Whoever types another text leaves the run.
+    second.text_box.fill("The cat sleeps.")
+    second.text_box.press("Enter")
+    expect(second.answer).to_be_visible(timeout=PATIENCE)
+    expect(second.page.get_by_text(RUNNING)).to_have_count(0)
+    # The stopped text can be run after all.
+    first.page.get_by_role("button", name="Run again").click()
+    expect(first.page.get_by_text(STOPPED)).to_have_count(0, timeout=PATIENCE)
+    expect(first.page.get_by_text(RUNNING).or_(first.answer.filter(has_text="alte"))).to_be_visible(timeout=PATIENCE)

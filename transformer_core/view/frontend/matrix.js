@@ -1,5 +1,6 @@
 // The matrix: one head, or what several have in common, as colours. Rows are queries, columns are keys.
 
+import { clearedContext, screenPixel, sizeCanvas } from "./canvas.js";
 import { element } from "./elements.js";
 import { MatrixAxis } from "./matrix_axis.js";
 import { matrixGeometry, placeAt } from "./matrix_geometry.js";
@@ -107,8 +108,8 @@ class MatrixDrawing {
 
   /** What is pointed at, here or in another drawing, and what is pinned. The cells stay as they are. */
   hover() {
-    const { context, view } = this.#begin(this.marks);
-    const { geometry, area, matrix } = this;
+    const { geometry, area, view } = this;
+    const context = clearedContext(this.marks);
     const pinned = this.#pins();
     const look = { ...this.look, colour: view.theme.accent };
     const frame = (place, colour) => this.#frame(context, place, colour);
@@ -197,7 +198,7 @@ class MatrixDrawing {
     };
     const width = this.element.clientWidth;
     this.mostLetters = width < NARROW ? NARROW_LABEL : LABEL;
-    const { pixel, context } = this.#begin(this.cells);
+    const context = clearedContext(this.cells), pixel = screenPixel();
     context.font = this.look.boldFont;
     const rowLabels = this.#labels(this.queries, area.row, area.rows);
     const columnLabels = this.#labels(this.keys, area.column, area.columns);
@@ -205,8 +206,8 @@ class MatrixDrawing {
       rowLabels, columnLabels, width, height: this.#room(), fontSize: size, pixel,
       measure: (text) => context.measureText(text).width,
     });
-    for (const canvas of [this.cells, this.marks]) this.#resize(canvas, this.geometry.width, this.geometry.height);
-    this.#begin(this.cells);
+    for (const canvas of [this.cells, this.marks]) sizeCanvas(canvas, this.geometry.width, this.geometry.height);
+    clearedContext(this.cells);
     paintCells(context, this.geometry, matrix, area, state.scale, pixel);
     const titles = {
       rowTitle: `query (row): ${view.stack.queryLabel}`, columnTitle: `key (column): ${view.stack.keyLabel}`,
@@ -236,37 +237,16 @@ class MatrixDrawing {
   #paintLegend() {
     const { width, height } = COLOUR_BAR;
     const line = Math.ceil(parseFloat(this.look.titleFont) * 1.3);
-    this.#resize(this.colourBar, width, height + 4 + line);
-    const { context } = this.#begin(this.colourBar);
-    paintColourBar(context, COLOUR_BAR, this.view.state.scale, this.look);
-  }
-
-  /** A canvas's context in CSS pixels, cleared. */
-  #begin(canvas) {
-    const { view } = this;
-    const context = canvas.getContext("2d");
-    const ratio = window.devicePixelRatio || 1;
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, canvas.width, canvas.height);
-    context.direction = "ltr";
-    return { context, view, pixel: 1 / ratio };
-  }
-
-  #resize(canvas, width, height) {
-    const ratio = window.devicePixelRatio || 1;
-    canvas.width = Math.ceil(width * ratio);
-    canvas.height = Math.ceil(height * ratio);
-    canvas.style.width = `${canvas.width / ratio}px`;
-    canvas.style.height = `${canvas.height / ratio}px`;
+    sizeCanvas(this.colourBar, width, height + 4 + line);
+    paintColourBar(clearedContext(this.colourBar), COLOUR_BAR, this.view.state.scale, this.look);
   }
 
   /** The height that is left for the matrix, where the place it is in has one of its own. */
   #room() {
-    const place = this.view.detailPlace;
-    const isGiven = getComputedStyle(place.parentElement).flexGrow !== "0";
+    const { room } = this.view;
     const others = [...this.element.children].filter((child) => child !== this.plot && child !== this.live);
     const used = others.reduce((sum, child) => sum + child.offsetHeight, 0) + SPACES;
-    return isGiven ? Math.max(LEAST_HEIGHT, place.clientHeight - used) : HEIGHT;
+    return room === null ? HEIGHT : Math.max(LEAST_HEIGHT, room - used);
   }
 
   #labels(axis, start, count) {

@@ -2,9 +2,11 @@
 
 import base64
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow.ipc
 from streamlit.testing.v1 import AppTest
 
 TEXT = "The cat sees the dog because it is big."
@@ -33,8 +35,57 @@ def _decoded(value: Any) -> Any:
 
 
 def heatmap(app: AppTest) -> dict[str, Any]:
-    """The figure of the chosen head on the Attention page."""
-    return charts(app)[1]
+    """The figure with the exact weights of the open head, which is drawn where `exact=true` is in the address."""
+    (figure,) = (chart for chart in charts(app) if "xaxis2" in chart["layout"])
+    return figure
+
+
+@dataclass(frozen=True)
+class View:
+    """The linked view as the browser gets it."""
+
+    meta: dict[str, Any]
+    state: dict[str, Any]
+    answer: dict[str, Any]
+    serial: int
+    codes: np.ndarray
+
+    def stack(self, name: str) -> dict[str, Any]:
+        (stack,) = (stack for stack in self.meta["stacks"] if stack["name"] == name)
+        return stack
+
+    @property
+    def open_stack(self) -> dict[str, Any]:
+        return self.stack(self.state["stack"])
+
+    def weights(self, name: str, layer: int, head: int) -> np.ndarray:
+        """The weights behind the codes of one head, (row, column); layer and head count from 0."""
+        stack = self.stack(name)
+        size = stack["rows"] * stack["columns"]
+        start = stack["offset"] + (sum(stack["heads"][:layer]) + head) * size
+        codes = self.codes[start : start + size].reshape(stack["rows"], stack["columns"]).astype(float)
+        return np.where(codes == 255, np.nan, (codes / 254) ** 2)
+
+
+def view(app: AppTest) -> View:
+    """The linked view on the page."""
+    parts = {part.proto.component_name: part.proto for part in app.get("bidi_component")}
+    message, payload = parts["headlight.channel"], parts["headlight.attention_view"].mixed
+    told, sent = json.loads(message.json), json.loads(payload.json)
+    assert told["id"] == sent["meta"]["id"] and told["view"] == sent["view"]
+    (blob,) = payload.arrow_blobs.values()
+    codes = pyarrow.ipc.open_stream(blob.data).read_all()["code"].to_numpy()
+    return View(sent["meta"], told["state"], told["answer"], told["serial"], codes)
+
+
+def has_view(app: AppTest) -> bool:
+    return bool(app.get("bidi_component"))
+
+
+def say(app: AppTest, **changes: Any) -> AppTest:
+    """What the browser says once its view shows something else, and what the page makes of it."""
+    app.session_state["view state"] = {**view(app).state, **changes}
+    return app.run()
 
 
 def words(app: AppTest) -> str:

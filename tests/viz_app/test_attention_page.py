@@ -2,15 +2,19 @@
 
 import dataclasses
 import shutil
+import unicodedata
 
 import numpy as np
 import pytest
 
 from tests.viz_app.formula import expected_weights
-from tests.viz_app.reading import TEXT, assert_calm, charts, heatmap, html, words
+from tests.viz_app.reading import TEXT, assert_calm, charts, has_view, heatmap, say, view, words
 from transformer_core.text.translator import Translator
 from transformer_core.zoo import bundled
 from viz_app.examples import EXAMPLES
+
+HIDDEN = {"Cc", "Cf", "Zl", "Zp", "Zs", "Cs", "Co", "Cn"}
+"""Unicode categories of characters that nobody can see, but inside an emoji."""
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +23,7 @@ def translator(tiny_translator_folder) -> Translator:
 
 
 def show(app, text=TEXT, stack="cross", layer=1, head=1):
-    app.query_params.update({"text": text, "stack": stack.title(), "layer": str(layer), "head": str(head)})
+    app.query_params.update({"text": text, "stack": stack, "layer": str(layer), "head": str(head), "exact": "true"})
     return app.run()
 
 
@@ -29,7 +33,7 @@ def test_it_opens_on_a_translated_example(app):
     assert app.text_input(key="text").value == EXAMPLES[0].text
     assert app.get_by_key("example").value == EXAMPLES[0].topic
     assert "headlight-answer" in words(app)
-    assert len(charts(app)) == 2
+    assert has_view(app) and not charts(app)
 
 
 def test_the_first_lines_say_what_this_is_and_name_the_models_size(app, translator):
@@ -56,7 +60,7 @@ def test_another_language_has_its_own_words_and_no_english_examples(app, pretrai
     assert app.text_input(key="text").value == ""
     app.text_input(key="text").set_value(TEXT).run()
     assert_calm(app)
-    assert heatmap(app)["layout"]["xaxis2"]["title"]["text"] == "key (column): Danish"
+    assert view(app).open_stack["key_label"] == "Danish" and view(app).open_stack["query_label"] == "Dutch"
 
 
 def test_the_certificate_is_rounded_up_and_says_what_was_checked(app, monkeypatch):
@@ -170,31 +174,72 @@ def test_repeated_words_are_columns_of_their_own(app, translator):
     assert heatmap(app)["data"][0]["z"].shape == (len(pieces), len(pieces))
 
 
-def test_the_grid_shows_every_head_and_says_which_is_which(app, translator):
+def test_the_view_holds_every_head_of_every_stack(app, translator):
     show(app, stack="encoder", layer=2, head=3)
-    grid = charts(app)[0]
-    markers = grid["data"][1]
-    assert [list(place) for place in markers["customdata"]] == [
-        [layer, head] for layer in range(2) for head in range(4)
-    ]
-    n = len(translator.source_ids(TEXT))
-    for (layer, head), x, y in zip(markers["customdata"], markers["x"], markers["y"], strict=True):
-        top, left = round(y - (n - 1) / 2), round(x - (n - 1) / 2)
-        thumbnail = grid["data"][0]["z"][top : top + n, left : left + n]
-        _, weights = expected_weights(translator, TEXT, "encoder", layer, head)
-        np.testing.assert_allclose(thumbnail, weights, atol=2e-6)
-    (outline,) = grid["layout"]["shapes"]
-    assert outline["x0"] < markers["x"][6] < outline["x1"] and outline["y0"] < markers["y"][6] < outline["y1"]
+    assert [stack["name"] for stack in view(app).meta["stacks"]] == ["encoder", "decoder", "cross"]
+    for name in ("encoder", "decoder", "cross"):
+        for layer in range(2):
+            for head in range(4):
+                _, weights = expected_weights(translator, TEXT, name, layer, head)
+                np.testing.assert_allclose(view(app).weights(name, layer, head), weights, atol=0.004)
+    assert {key: view(app).state[key] for key in ("stack", "layer", "head")} == {
+        "stack": "encoder",
+        "layer": 1,
+        "head": 2,
+    }
 
 
-def test_the_readout_names_the_strongest_pair(app, translator):
-    show(app, stack="encoder", layer=2, head=3)
-    _, weights = expected_weights(translator, TEXT, "encoder", 1, 2)
-    row, column = np.unravel_index(weights.argmax(), weights.shape)
-    readout = html(app)[-1]
-    assert "Encoder, layer 2, head 3." in readout
-    assert f"(row {row + 1})" in readout and f"(column {column + 1})" in readout
-    assert f"<b>{weights.max():.3f}</b>" in readout
+def test_what_the_browser_says_is_checked_kept_and_put_into_the_address(app):
+    app.run()
+    serial = view(app).serial
+    say(app, stack="encoder", layer=0, head=3, heads=[1, 3], pinnedQueries=[2, 10**6], view="nonsense", evil="<b>")
+    assert_calm(app)
+    state = view(app).state
+    assert (state["stack"], state["layer"], state["head"], state["heads"]) == ("encoder", 0, 3, [1, 3])
+    assert state["pinnedQueries"] == [2] and state["view"] == "lines" and "evil" not in state
+    expected = {"stack": "encoder", "layer": "1", "head": "4", "heads": "2.4", "rows": "3"}
+    assert {name: app.query_params[name] for name in expected} == expected | {}
+    app.text_input(key="text").set_value(TEXT).run()
+    assert_calm(app)
+    assert view(app).state["heads"] == [1, 3] and view(app).state["pinnedQueries"] == [2]
+    # The browser knows all that: nothing makes it start again.
+    assert view(app).serial <= serial + 1
+
+
+@pytest.mark.parametrize("garbage", [None, 3, "x", [1], {"layer": "NaN"}, {"heads": [[]], "pinnedCell": [1]}])
+def test_no_message_of_a_browser_breaks_the_page(app, garbage):
+    app.run()
+    app.session_state["view state"] = garbage
+    app.run()
+    assert_calm(app)
+    assert view(app).state["stack"] == "cross"
+
+
+def test_a_pinned_pair_has_its_exact_weight_and_where_it_comes_from(app, translator):
+    show(app, stack="encoder", layer=1, head=2)
+    say(app, pinnedCell=[1, 3], view="product")
+    assert_calm(app)
+    _, weights = expected_weights(translator, TEXT, "encoder", 0, 1)
+    answer = view(app).answer
+    assert (answer["stack"], answer["layer"], answer["head"]) == ("encoder", 0, 1)
+    assert (answer["cell"]["query"], answer["cell"]["key"]) == (1, 3)
+    assert answer["cell"]["weight"] == pytest.approx(weights[1, 3], abs=2e-6)
+    assert (answer["pair"]["query"], answer["pair"]["key"]) == (1, 3)
+    assert answer["pair"]["weight"] == pytest.approx(weights[1, 3], abs=2e-6)
+    assert sum(answer["pair"]["products"]) == pytest.approx(answer["pair"]["dot_product"], abs=1e-4)
+
+
+def test_the_next_example_is_asked_for_from_the_view(app):
+    app.run()
+    app.session_state["step"] = 1
+    app.run()
+    assert app.text_input(key="text").value == EXAMPLES[1].text and "step" not in app.session_state
+    app.session_state["step"] = -1
+    app.run()
+    app.session_state["step"] = -1
+    app.run()
+    assert_calm(app)
+    assert app.text_input(key="text").value == EXAMPLES[-1].text
 
 
 def test_an_example_is_one_click_away(app):
@@ -206,16 +251,6 @@ def test_an_example_is_one_click_away(app):
     app.text_input(key="text").set_value(TEXT).run()
     assert app.get_by_key("example").value is None
     assert EXAMPLES[2].look_for not in words(app)
-
-
-def test_the_colour_scale_changes_colours_and_no_value(app):
-    show(app)
-    before = heatmap(app)["data"][0]
-    app.get_by_key("scale").set_value("linear").run()
-    after = heatmap(app)["data"][0]
-    assert before["colorscale"] != after["colorscale"]
-    assert "square root" in before["colorbar"]["title"]["text"] and "linear" in after["colorbar"]["title"]["text"]
-    np.testing.assert_array_equal(before["z"], after["z"])
 
 
 def test_beam_size_and_length_penalty_reach_the_search(app, monkeypatch):
@@ -240,7 +275,7 @@ def test_no_text_is_asked_for(app, text):
     assert not app.exception
     assert "no text" in app.error[0].value
     # The last result belongs to another text.
-    assert not app.get("plotly_chart")
+    assert not has_view(app)
     assert "headlight-answer" not in words(app)
 
 
@@ -275,9 +310,12 @@ def test_too_long_a_text_is_refused_with_its_length_and_kept(app, translator):
     ],
 )
 def test_any_text_is_shown_as_it_is(app, text):
+    app.query_params["exact"] = "true"
     app.run()
     app.text_input(key="text").set_value(text).run()
     assert_calm(app)
+    tokens = [*view(app).open_stack["queries"], *view(app).open_stack["keys"]]
+    assert all(token and not any(unicodedata.category(each) in HIDDEN for each in token) for token in tokens)
     figure = heatmap(app)
     labels = [*figure["layout"]["xaxis"]["ticktext"], *figure["layout"]["yaxis"]["ticktext"]]
     assert not any("<" in text for text in labels)
@@ -291,7 +329,7 @@ def test_a_text_of_invisible_characters_is_refused_in_words(app, text):
     app.text_input(key="text").set_value(text).run()
     assert not app.exception
     assert "only invisible characters" in app.error[0].value
-    assert not app.get("plotly_chart")
+    assert not has_view(app)
 
 
 def test_a_layer_that_the_next_stack_lacks_becomes_its_last(app, pretrained, tmp_path, monkeypatch):
@@ -304,10 +342,10 @@ def test_a_layer_that_the_next_stack_lacks_becomes_its_last(app, pretrained, tmp
     Translator(Transformer(config).eval(), small.tokenizer, "English", "German").save(tmp_path / "uneven")
     monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
     show(app, stack="encoder", layer=3)
-    assert app.number_input(key="layer").value == 3
-    app.get_by_key("stack").set_value("decoder").run()
+    assert view(app).state["layer"] == 2
+    say(app, stack="decoder")
     assert_calm(app)
-    assert app.number_input(key="layer").value == 1
+    assert view(app).state["layer"] == 0
 
 
 @pytest.mark.parametrize(
@@ -322,10 +360,8 @@ def test_a_link_with_impossible_values_falls_back(app, link):
     app.query_params.update({"text": TEXT} | link)
     app.run()
     assert_calm(app)
-    assert app.number_input(key="layer").value == 2
-    assert app.number_input(key="head").value == 1
+    assert (view(app).state["stack"], view(app).state["layer"], view(app).state["head"]) == ("cross", 1, 0)
     assert app.number_input(key="beam").value == 4
-    assert app.get_by_key("stack").value == "cross"
     assert app.selectbox(key="model").value == "tiny-en-de"
 
 
@@ -333,16 +369,15 @@ def test_empty_choices_in_a_link_fall_back(app):
     app.query_params.update({"text": TEXT, "stack": "", "scale": ""})
     app.run()
     assert_calm(app)
-    assert "Cross" in words(app)
-    assert len(charts(app)) == 2
+    assert (view(app).state["stack"], view(app).state["scale"]) == ("cross", "square root")
 
 
-def test_a_text_too_long_for_a_heatmap_still_has_its_overview(app, monkeypatch):
-    monkeypatch.setattr("viz_app.attention.heads.MAX_HEATMAP_TOKENS", 5)
+def test_a_text_too_long_for_a_heatmap_still_has_its_view(app, monkeypatch):
+    monkeypatch.setattr("viz_app.attention.explore.MAX_HEATMAP_TOKENS", 5)
     show(app, stack="encoder")
     assert_calm(app)
     assert "up to 5 tokens a side" in app.info[0].value
-    assert len(charts(app)) == 1
+    assert has_view(app) and not charts(app)
 
 
 def test_without_a_model_the_page_says_where_to_get_one(app, tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Models of one's own on the Attention page: every family, against transformers itself."""
 
+import base64
 import dataclasses
 import io
 import json
@@ -18,7 +19,7 @@ from PIL import Image
 from safetensors.torch import load_file, save_file
 from streamlit.delta_generator import DeltaGenerator
 
-from tests.viz_app.reading import assert_calm, charts, html, words
+from tests.viz_app.reading import assert_calm, charts, has_view, heatmap, html, say, view, words
 from transformer_core import zoo
 from viz_app import library
 from viz_app.examples import GENERAL
@@ -37,13 +38,13 @@ HOSTILE = [
 
 
 def show(app, folder, **query):
-    app.query_params.update({"model": OWN, "own": str(folder)} | query)
+    app.query_params.update({"model": OWN, "own": str(folder), "exact": "true"} | query)
     return app.run()
 
 
-def matrix(app):
-    """The heatmap of the chosen head: the chart with a second pair of axes."""
-    return next(chart for chart in charts(app) if "xaxis2" in chart["layout"])
+def rows(app) -> list[str]:
+    """Labels of the rows of the open stack."""
+    return view(app).open_stack["queries"]
 
 
 def bars(app):
@@ -72,7 +73,7 @@ def test_nothing_is_opened_before_a_name_is_given(app, monkeypatch):
     monkeypatch.setattr("transformer_core.zoo.load", lambda name, *_, **__: loaded.append(name))
     app.selectbox(key="model").set_value(OWN).run()
     assert_calm(app)
-    assert not loaded and not app.get("plotly_chart")
+    assert not loaded and not has_view(app)
     assert "Nothing is loaded before" in app.info[0].value
     assert app.text_input(key="text").value
 
@@ -84,7 +85,7 @@ def test_every_family_opens_with_its_sizes_and_its_check(app, tiny_checkpoints, 
     config = json.loads((tiny_checkpoints[family] / "config.json").read_text())
     assert f"a {config['architectures'][0]}" in app.markdown[0].value
     assert re.search(r"\d (decoder )?layers × \d+ heads · [\d.,]+ (M )?parameters", app.caption[0].value)
-    assert len(charts(app)) >= 2
+    assert has_view(app)
     (badge,) = (text for text in app.markdown if "Weights checked: exact" in text.value)
     assert "green" in badge.value and "rows sum to 1" in badge.value
     assert "English" not in words(app) and "German" not in words(app)
@@ -119,7 +120,7 @@ def test_a_causal_model_continues_and_its_weights_are_transformers_own(app, tiny
     written = model.generate(prompt, max_new_tokens=3, do_sample=False)
     with torch.no_grad():
         outputs = model(written, output_attentions=True)
-    np.testing.assert_allclose(matrix(app)["data"][0]["z"], outputs.attentions[layer - 1][0, head - 1], atol=2e-6)
+    np.testing.assert_allclose(heatmap(app)["data"][0]["z"], outputs.attentions[layer - 1][0, head - 1], atol=2e-6)
     assert f'<span class="headlight-prompt">{CAT}</span>' in words(app)
     assert tokens.decode(written[0, prompt.size(1) :]) in words(app)
     assert "itself and earlier ones, never later ones" in words(app)
@@ -146,12 +147,12 @@ def test_a_chat_model_replies_to_a_message_in_its_template(app, tiny_checkpoints
     template = "{% for message in messages %}USER {{ message['content'] }} BOT {% endfor %}"
     (folder / "chat_template.jinja").write_text(template)
     show(app, folder, text="The cat", new="0")
-    rows = len(matrix(app)["layout"]["yaxis2"]["ticktext"])
+    before = len(rows(app))
     assert "To let it write" in words(app)
     app.toggle(key="chat").set_value(True)
     app.number_input(key="new").set_value(2).run()
     assert_calm(app)
-    assert len(matrix(app)["layout"]["yaxis2"]["ticktext"]) > rows + 2
+    assert len(rows(app)) > before + 2
     assert ">Reply<" in words(app) and "headlight-prompt" not in words(app)
 
 
@@ -213,7 +214,7 @@ def test_a_repeated_word_is_masked_alone(app, tiny_checkpoints, eager):
     assert "Mask a token" in words(app)
     pills.set_value(["cat · 5"]).run()
     assert_calm(app)
-    labels = matrix(app)["layout"]["yaxis2"]["ticktext"]
+    labels = rows(app)
     assert labels == ["[CLS]", "the", "cat", "sees", "the", "[MASK]", ".", "[SEP]"]
     model, tokens = eager("masked", transformers.AutoModelForMaskedLM), tokenizer(tiny_checkpoints, "masked")
     ids = tokens("the cat sees the [MASK].", return_tensors="pt").input_ids
@@ -230,10 +231,10 @@ def test_masks_stay_with_words_that_stay(app, tiny_checkpoints):
     assert app.get_by_key("mask").value == ["cat"]
     app.text_input(key="text").set_value("The dog sees the cat.").run()
     assert_calm(app)
-    assert matrix(app)["layout"]["yaxis2"]["ticktext"].index("[MASK]") == 5
+    assert rows(app).index("[MASK]") == 5
     app.text_input(key="text").set_value("The dog sleeps.").run()
     assert_calm(app)
-    assert "[MASK]" not in matrix(app)["layout"]["yaxis2"]["ticktext"]
+    assert "[MASK]" not in rows(app)
 
 
 def test_of_a_very_long_text_the_first_tokens_are_offered_and_it_says_so(app, tiny_checkpoints, monkeypatch):
@@ -249,7 +250,7 @@ def test_a_typed_mask_is_one_token_where_it_is_read_as_one(app, tiny_checkpoints
     assert app.get_by_key("mask").options == ["the", r"\[MASK\]", "sees", "a", "cat"]
     app.get_by_key("mask").set_value(["cat"]).run()
     assert_calm(app)
-    labels = matrix(app)["layout"]["yaxis2"]["ticktext"]
+    labels = rows(app)
     assert labels == ["[CLS]", "the", "[MASK]", "sees", "a", "[MASK]", "[SEP]"]
     assert app.selectbox(key="place").options == ["Probabilities: mask 1", "Probabilities: mask 2"]
 
@@ -265,7 +266,7 @@ def test_a_pair_is_read_together_and_in_parts(app, tiny_checkpoints, eager):
     pair = {"text": "The cat sleeps.", "second": "The dog sees the cat."}
     show(app, tiny_checkpoints["classifier"], stack="B to A", layer="2", head="3", **pair)
     assert_calm(app)
-    assert app.get_by_key("stack").options == ["Self", "A to A", "A to B", "B to A", "B to B"]
+    assert [stack["title"] for stack in view(app).meta["stacks"]] == ["Self", "A to A", "A to B", "B to A", "B to B"]
     model = eager("classifier", transformers.AutoModelForSequenceClassification)
     tokens = tokenizer(tiny_checkpoints, "classifier")
     inputs = tokens(pair["text"], pair["second"], return_tensors="pt")
@@ -273,7 +274,7 @@ def test_a_pair_is_read_together_and_in_parts(app, tiny_checkpoints, eager):
         outputs = model(**inputs, output_attentions=True)
     start = inputs.token_type_ids[0].tolist().index(1)
     part = outputs.attentions[1][0, 2, start:, :start]
-    np.testing.assert_allclose(matrix(app)["data"][0]["z"], part, atol=2e-6)
+    np.testing.assert_allclose(heatmap(app)["data"][0]["z"], part, atol=2e-6)
     assert "a token of text B" in words(app) and "sums to less than 1" in words(app)
     order = outputs.logits[0].softmax(-1).sort(descending=True)
     names, probabilities = bars(app)
@@ -285,9 +286,8 @@ def test_a_pair_is_read_together_and_in_parts(app, tiny_checkpoints, eager):
 def test_without_a_second_text_there_is_no_part_to_choose(app, tiny_checkpoints):
     show(app, tiny_checkpoints["classifier"], text=CAT, stack="B to A")
     assert_calm(app)
-    assert "Self, layer" in words(app)
-    with pytest.raises(KeyError):
-        app.get_by_key("stack")
+    assert [stack["title"] for stack in view(app).meta["stacks"]] == ["Self"]
+    assert view(app).state["stack"] == "self"
 
 
 def test_two_texts_are_compared(app, tiny_checkpoints):
@@ -295,20 +295,19 @@ def test_two_texts_are_compared(app, tiny_checkpoints):
     assert_calm(app)
     assert "Cosine similarity 0." in words(app)
     assert ">Both texts<" in words(app)
-    assert app.get_by_key("stack").options == ["Self", "Self, second text"]
+    assert [stack["title"] for stack in view(app).meta["stacks"]] == ["Self", "Self, second text"]
 
 
 def test_a_typed_special_token_is_text_unless_asked(app, tiny_checkpoints):
     show(app, tiny_checkpoints["encoder"], text="cat [SEP] dog")
-    assert matrix(app)["layout"]["yaxis2"]["ticktext"].count("[SEP]") == 1
+    assert rows(app).count("[SEP]") == 1
     app.toggle(key="special").set_value(True).run()
     assert_calm(app)
-    assert matrix(app)["layout"]["yaxis2"]["ticktext"].count("[SEP]") == 2
+    assert rows(app).count("[SEP]") == 2
 
 
-@pytest.mark.parametrize(("query", "row"), [("class", 0), ("row 2, column 3", 7)])
-def test_a_row_of_weights_lies_on_the_image(app, tiny_checkpoints, eager, query, row):
-    show(app, tiny_checkpoints["image"], query=query, layer="2", head="2")
+def test_an_image_and_its_attention_reach_the_view(app, tiny_checkpoints, eager):
+    show(app, tiny_checkpoints["image"], layer="2", head="2")
     assert_calm(app)
     pixels = np.random.default_rng(0).integers(0, 256, (40, 50, 3), dtype=np.uint8)
     file = io.BytesIO()
@@ -320,15 +319,12 @@ def test_a_row_of_weights_lies_on_the_image(app, tiny_checkpoints, eager, query,
     seen = torch.tensor(np.asarray(resized)).movedim(-1, 0)[None] / 127.5 - 1
     with torch.no_grad():
         outputs = model(seen.float(), output_attentions=True)
-    weights = outputs.attentions[1][0, 1, row]
-    picture = next(chart for chart in charts(app) if chart["layout"].get("images"))
-    np.testing.assert_allclose(picture["data"][0]["z"], weights[1:].view(4, 4), atol=1e-5)
-    assert f"<b>{weights[1:].sum():.3f}</b> of its attention" in words(app)
+    np.testing.assert_allclose(heatmap(app)["data"][0]["z"], outputs.attentions[1][0, 1], atol=1e-5)
+    np.testing.assert_array_equal(picture(app), np.asarray(resized))
+    image = view(app).meta["image"]
+    assert (image["rows"], image["columns"], image["first_patch"]) == (4, 4, 1)
+    assert view(app).state["view"] == "image" and rows(app)[7] == "row 2, column 3"
     np.testing.assert_allclose(bars(app)[1], outputs.logits[0].softmax(-1).sort(descending=True).values, rtol=1e-3)
-    app.get_by_key("view").set_value("Matrix").run()
-    assert_calm(app)
-    assert matrix(app)["layout"]["xaxis2"]["ticktext"][:3] == ["class", "1,1", "1,2"]
-    np.testing.assert_allclose(matrix(app)["data"][0]["z"], outputs.attentions[1][0, 1], atol=1e-5)
 
 
 def test_an_image_is_still_looked_at_after_a_text_model(app, tiny_checkpoints):
@@ -337,18 +333,20 @@ def test_an_image_is_still_looked_at_after_a_text_model(app, tiny_checkpoints):
     file = io.BytesIO()
     Image.new("RGB", (40, 40), "white").save(file, "PNG")
     app.file_uploader(key="image").upload("**white**.png", file.getvalue(), "image/png").run()
-    seen = pictures_of(app)
+    seen = picture(app)
     for family in ("causal", "image"):
         app.text_input(key="own").set_value(str(tiny_checkpoints[family]))
         press_open(app)
         assert_calm(app)
-    assert pictures_of(app) == seen
+    np.testing.assert_array_equal(picture(app), seen)
+    assert (seen == 255).all()
     assert app.file_uploader(key="image").label.endswith(r"\*\*white\*\*\.png")
 
 
-def pictures_of(app):
-    """The image under the weights, as the browser gets it."""
-    return [image["source"] for chart in charts(app) for image in chart["layout"].get("images", ())]
+def picture(app) -> np.ndarray:
+    """The image that the model looked at, (height, width, 3), as the browser gets it."""
+    _, data = view(app).meta["image"]["uri"].split("base64,")
+    return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))))
 
 
 def test_a_file_that_is_no_image_is_refused_and_another_can_be_chosen(app, tiny_checkpoints):
@@ -372,15 +370,15 @@ def test_a_bundled_model_has_no_precision_and_nothing_that_it_cannot_do(app):
     keys = {
         element.key for kind in ("selectbox", "toggle", "number_input", "text_input") for element in getattr(app, kind)
     }
-    assert keys == {"model", "device", "beam", "penalty", "text", "layer", "head"}
+    assert keys == {"model", "device", "beam", "penalty", "text"}
 
 
 def test_the_options_are_those_of_the_model(app, tiny_checkpoints):
     show(app, tiny_checkpoints["causal"])
-    assert {element.key for element in app.number_input} == {"new", "layer", "head"}
+    assert {element.key for element in app.number_input} == {"new"}
     app.text_input(key="own").set_value(str(tiny_checkpoints["text-to-text"]))
     app.button(key="open").click().run()
-    assert {element.key for element in app.number_input} == {"beam", "penalty", "layer", "head"}
+    assert {element.key for element in app.number_input} == {"beam", "penalty"}
 
 
 @pytest.mark.parametrize("damage", ["nothing", "pickle", "weights", "config"])
@@ -404,7 +402,7 @@ def test_a_model_that_cannot_be_opened_says_why_and_the_page_goes_on(app, tiny_c
     app.selectbox(key="model").set_value("tiny-en-de").run()
     assert_calm(app)
     assert app.text_input(key="text").value == CAT
-    assert len(charts(app)) == 2
+    assert has_view(app)
 
 
 def test_a_failure_that_nobody_foresaw_leaves_the_page_usable(app, monkeypatch, tmp_path):
@@ -483,7 +481,7 @@ def test_tokens_to_mask_are_text(app, tiny_checkpoints, text):
 def test_impossible_values_in_a_link_are_ignored(app, tiny_checkpoints, family, link):
     show(app, tiny_checkpoints[family], **link)
     assert_calm(app)
-    assert charts(app)
+    assert has_view(app)
 
 
 def test_weights_that_are_no_numbers_are_named(app, tiny_checkpoints, tmp_path):
@@ -495,11 +493,12 @@ def test_weights_that_are_no_numbers_are_named(app, tiny_checkpoints, tmp_path):
     show(app, folder, text=CAT, layer="2", head="1")
     assert_calm(app)
     assert "are not numbers (NaN)" in app.warning[0].value
-    assert len(charts(app)) == 1 and "Do not rely on these weights" in words(app) and "nan" not in words(app)
+    assert np.isnan(view(app).weights("self", 1, 0)).all()
+    assert "Do not rely on these weights" in words(app) and "nan" not in words(app)
     # The head beside it is whole.
-    app.number_input(key="head").set_value(2).run()
+    say(app, head=1, heads=[1])
     assert_calm(app)
-    assert not app.warning and np.isfinite(matrix(app)["data"][0]["z"]).all()
+    assert not app.warning and np.isfinite(heatmap(app)["data"][0]["z"]).all()
 
 
 def test_a_continuation_that_ends_at_once_is_called_empty(app, tiny_checkpoints, monkeypatch):
@@ -516,8 +515,8 @@ def test_files_that_change_while_the_page_is_drawn_do_not_mix_two_models(pretrai
     choice, options = library.settled(library.ModelChoice(str(folder), "cpu")), zoo.InspectionOptions()
     seen = library.inspect(choice, CAT, options)
     shutil.rmtree(folder)
-    thumbnails = library.overview(choice, CAT, options, "self")
-    np.testing.assert_array_equal(thumbnails[1][2], seen.stacks["self"].weights(1, 2))
+    assert library.view_payload(choice, CAT, options).meta["source"].startswith(str(folder))
+    assert library.inspect(choice, CAT, options) is seen
 
 
 def test_replaced_weights_are_loaded_anew(pretrained, tiny_checkpoints, tmp_path):
@@ -538,7 +537,7 @@ import sys
 from streamlit.testing.v1 import AppTest
 sys.argv = [{str(MAIN)!r}]
 app = AppTest.from_file({str(MAIN)!r}, default_timeout=60).run()
-assert len(app.get("plotly_chart")) == 2
+assert len(app.get("bidi_component")) == 2
 print(sorted({{"transformers", "huggingface_hub", "tokenizers", "torch._dynamo"}} & sys.modules.keys()))
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=MAIN.parents[1], capture_output=True, text=True)

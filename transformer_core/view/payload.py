@@ -8,7 +8,7 @@ import base64
 import hashlib
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from torch import Tensor
 
 from transformer_core.inspection.inspection import AttentionStack, Inspection, PatchImage
 from transformer_core.inspection.thumbnails import thumbnails
-from transformer_core.view.labels import visible
+from transformer_core.view.labels import printable, visible
 
 LEVELS = 254
 """Code of the weight 1."""
@@ -98,7 +98,8 @@ def build(inspection: Inspection, detail: Detail | None = None) -> Payload:
     maps: list[UInt8[np.ndarray, "head row column"]] = []
     described, offset = [], 0
     for stack in stacks:
-        description = _describe(stack, whole)
+        # Patches have names, not tokens: a blank in one is just a blank.
+        description = _describe(stack, whole, printable if inspection.image else _token)
         if not stack.is_part:
             # One layer after the other: all float maps together can be gigabytes.
             layers = [_layer(stack, layer, cells) for layer in range(len(stack))]
@@ -182,7 +183,11 @@ def visible_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def _describe(stack: AttentionStack, whole: list[AttentionStack]) -> dict[str, Any]:
+def _token(token: str) -> str:
+    return visible(token, MAX_LABEL)
+
+
+def _describe(stack: AttentionStack, whole: list[AttentionStack], label: Callable[[str], str]) -> dict[str, Any]:
     stack_name, comma, rest = stack.name.partition(",")
     part_of = next((each.name for each in whole if each.calls == stack.calls), None) if stack.is_part else None
     return {
@@ -190,8 +195,8 @@ def _describe(stack: AttentionStack, whole: list[AttentionStack]) -> dict[str, A
         "title": TITLES.get(stack_name, stack_name) + comma + rest,
         "query_label": stack.query_label,
         "key_label": stack.key_label,
-        "queries": [visible(token, MAX_LABEL) for token in stack.query_tokens],
-        "keys": [visible(token, MAX_LABEL) for token in stack.key_tokens],
+        "queries": [label(token) for token in stack.query_tokens],
+        "keys": [label(token) for token in stack.key_tokens],
         "query_special": list(stack.query_special),
         "key_special": list(stack.key_special),
         "query_words": list(stack.query_words or range(len(stack.query_tokens))),

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from transformer_core.inspection.inspection import AttentionStack, Inspection
@@ -23,6 +24,11 @@ from viz_app.library import Content, ModelChoice
 from viz_app.link.address import is_history_navigation
 
 Request = tuple[ModelChoice, Content, InspectionOptions]
+
+NO_NUMBERS = (
+    "Weights of this head are not numbers (NaN), so they have no colour. The model's parameters may be damaged, or its "
+    "values too large for the precision that is chosen in the options."
+)
 
 VIEW = "view"
 """Key of the linked view; in the session's state, what the browser last said of it."""
@@ -100,8 +106,11 @@ def show_exact_values(stack: AttentionStack, state: dict[str, Any]) -> None:
             f"up to {MAX_HEATMAP_TOKENS} tokens a side; the files below have them all."
         )
         return
+    weights = stack.weights(layer, head).cpu().numpy()
+    if np.isnan(weights).any():
+        opened.warning(NO_NUMBERS)
     opened.plotly_chart(
-        head_heatmap(stack.weights(layer, head).cpu().numpy(), queries, keys, stack.query_label, stack.key_label),
+        head_heatmap(weights, queries, keys, stack.query_label, stack.key_label),
         key="heatmap",
         config=CHART_CONFIG,
         alt=f"Attention weights of {place}: {len(queries)} queries as rows, {len(keys)} keys as columns.",

@@ -1,11 +1,10 @@
-"""Values of the address bar stay possible."""
+"""Values of widgets stay possible."""
 
-import pytest
 import streamlit as st
 from hypothesis import given, strategies
 
 from viz_app.errors import escape_markdown, literal
-from viz_app.state import clean_text, keep_in_range, keep_options
+from viz_app.state import clean_text, keep_options
 
 
 @given(strategies.text(strategies.characters()))
@@ -17,13 +16,6 @@ def test_cleaned_text_can_be_sent_to_a_browser(text):
 def test_only_lone_surrogates_are_replaced():
     assert clean_text("a\ud83db") == "a?b"
     assert clean_text("🙂 שלום") == "🙂 שלום"
-
-
-@pytest.mark.parametrize(("value", "kept"), [(0, 1), (3, 3), (9, 4)])
-def test_a_number_moves_into_its_range(monkeypatch, value, kept):
-    monkeypatch.setattr(st, "session_state", {"layer": value})
-    keep_in_range("layer", 1, 4)
-    assert st.session_state == {"layer": kept}
 
 
 def test_choices_that_are_gone_are_dropped(monkeypatch):

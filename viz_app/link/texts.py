@@ -1,7 +1,6 @@
 """The texts in the address: as they are, compressed if they are long, and not at all if they are too long for it."""
 
 import base64
-import binascii
 import unicodedata
 import zlib
 from collections.abc import Mapping
@@ -129,9 +128,9 @@ def _packed(text: str) -> str:
 def _unpacked(packed: str) -> str | None:
     """What was packed; None if it is damaged, or longer than anything that is packed."""
     try:
-        data = base64.b64decode(packed + "=" * (-len(packed) % 4), b"-_", validate=True)
+        data = base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
         decompressor = zlib.decompressobj()
         text = decompressor.decompress(data, MAX_BYTES).decode()
-    except (binascii.Error, zlib.error, ValueError):
+    except (zlib.error, ValueError):
         return None
     return text if decompressor.eof and not decompressor.unused_data else None

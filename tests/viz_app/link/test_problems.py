@@ -161,6 +161,9 @@ def test_values_for_a_model_of_ones_own(app, tiny_checkpoints):
         "Nothing here uses “place”.",
         "The second text in the link has line breaks or control characters; here they are blanks.",
     ]
+    app.run()
+    assert_calm(app)
+    assert sentences(app) == []
 
 
 def test_nothing_is_said_before_a_model_is_open(app):

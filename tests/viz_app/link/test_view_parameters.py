@@ -183,6 +183,7 @@ def page() -> None:
     state, problems = link.restore(shown)
     st.json(state)
     st.session_state["found"] = state, problems
+    st.session_state["address"] = dict(st.query_params)
 
 
 def found(app):
@@ -211,7 +212,7 @@ def test_an_address_is_corrected_to_what_is_shown(app):
     state, problems = found(app.run())
     assert state["pinnedQueries"] == [0]
     assert len(problems) == 3
-    assert dict(app.query_params) == {"rows": "1", "text": "a"}
+    assert dict(app.query_params) == app.session_state["address"] == {"rows": "1", "text": "a"}
     assert found(app.run()) == (state, [])
 
 

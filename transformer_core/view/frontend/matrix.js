@@ -125,7 +125,7 @@ class MatrixDrawing {
       const axis = side === "row" ? this.queries : this.keys;
       const start = side === "row" ? area.row : area.column, count = side === "row" ? area.rows : area.columns;
       if (at === null || at < start || at >= start + count) return;
-      paintLabel(context, geometry, side, at - start, this.#written(axis.places[at].label), marked);
+      paintLabel(context, geometry, side, at - start, this.#written(axis.places[at]), marked);
     };
     for (const row of pinned.rows) label("row", row, look);
     for (const column of pinned.columns) label("column", column, look);
@@ -250,10 +250,16 @@ class MatrixDrawing {
   }
 
   #labels(axis, start, count) {
-    return axis.places.slice(start, start + count).map(({ label }) => this.#written(label));
+    return axis.places.slice(start, start + count).map((place) => this.#written(place));
   }
 
-  #written(label) {
+  /** A label beside the cells; patches of an image by their row and column, say "2,3", which is short enough. */
+  #written({ label, tokens }) {
+    const { image } = this.view.payload.meta;
+    const patch = image ? tokens[0] - image.first_patch : -1;
+    if (patch >= 0 && patch < image.rows * image.columns) {
+      return `${Math.floor(patch / image.columns) + 1},${(patch % image.columns) + 1}`;
+    }
     return isolated(shortened(label, this.mostLetters));
   }
 

@@ -171,22 +171,20 @@ export function paintLabel(context, geometry, side, place, label, look) {
 /** Hide the labels that this one would run into: half a label cannot be read. */
 function coverNeighbours(context, { left, top, cellWidth, cellHeight, line, turn, rowStep, columnStep }, side, place) {
   if (side === "row") {
-    for (const row of around(place, rowStep)) {
-      const middle = top + (row + 0.5) * cellHeight;
-      context.fillRect(line, middle - line / 2, left - line - 1, line);
+    for (const row of around(place, rowStep, line / cellHeight)) {
+      context.fillRect(line, top + (row + 0.5) * cellHeight - line / 2, left - line - 1, line);
     }
   } else if (turn === "upright") {
-    for (const column of around(place, columnStep)) {
+    for (const column of around(place, columnStep, line / cellWidth)) {
       context.fillRect(left + (column + 0.5) * cellWidth - line / 2, line, line, top - line - 1);
     }
   }
 }
 
-/** The places beside one that have a label though there is no room for both. */
-function around(place, step) {
-  if (step === 1) return [];
+/** The places that have a label though a place nearer than `distance` has one too. */
+function around(place, step, distance) {
   const before = Math.floor(place / step) * step;
-  return [before, before + step];
+  return [before, before + step].filter((each) => each !== place && Math.abs(each - place) < distance);
 }
 
 /** Bars of sums: of each row at the right, of each column below. What is not a number has no bar. */
@@ -231,11 +229,9 @@ export function scaleName(scale) {
 }
 
 /** A colour bar that runs to the right, with its ticks below. `top` of the bar, which is `height` thick. */
-export function paintColourBar(context, { left, top, width, height }, scale, look) {
-  for (let x = 0; x < width; x++) {
-    context.fillStyle = cividisCss(x / (width - 1));
-    context.fillRect(left + x, top, 1.5, height);
-  }
+export function paintColourBar(context, box, scale, look) {
+  const { left, top, width, height } = box;
+  gradient(context, box);
   const { ticks, text } = SCALE_TICKS[scale];
   context.font = look.titleFont;
   context.fillStyle = look.faint;
@@ -246,4 +242,24 @@ export function paintColourBar(context, { left, top, width, height }, scale, loo
     context.textAlign = i === 0 ? "left" : i === ticks.length - 1 ? "right" : "center";
     context.fillText(text(tick), x, top + height + 4);
   });
+}
+
+/** A colour bar with the numbers at its ends. */
+export function paintColourRange(context, box, [low, high], look) {
+  const { left, top, width, height } = box;
+  gradient(context, box);
+  context.font = look.titleFont;
+  context.fillStyle = look.faint;
+  context.textBaseline = "top";
+  context.textAlign = "left";
+  context.fillText(low, left, top + height + 4);
+  context.textAlign = "right";
+  context.fillText(high, left + width, top + height + 4);
+}
+
+function gradient(context, { left, top, width, height }) {
+  for (let x = 0; x < width; x++) {
+    context.fillStyle = cividisCss(x / (width - 1));
+    context.fillRect(left + x, top, 1.5, height);
+  }
 }

@@ -5,6 +5,7 @@ the run is busy with. Sessions that want the same wait for the same run. It ends
 then the next one who asks starts another.
 """
 
+import atexit
 import threading
 import time
 from collections import deque
@@ -24,15 +25,23 @@ SECONDS_BETWEEN_LOOKS = 0.2
 """How often those who wait are told how it goes."""
 
 
+SECONDS_TO_END = 2.0
+"""So long a server that ends waits for its runs to end, since PyTorch may crash when it is cut off."""
+
+_server_ends = threading.Event()
+
+
 class _Worker(threading.Thread):
     """A thread that does one thing after the other. It does not keep the server from ending."""
 
     _idle: ClassVar[deque["_Worker"]] = deque()
+    _all: ClassVar[list["_Worker"]] = []
 
     def __init__(self) -> None:
         super().__init__(name="run", daemon=True)
         self._work: Callable[[], None] | None = None
         self._has_work = threading.Semaphore(0)
+        self._all.append(self)
         self.start()
 
     def do(self, work: Callable[[], None]) -> None:
@@ -53,6 +62,14 @@ class _Worker(threading.Thread):
             return cls._idle.pop()
         except IndexError:
             return cls()
+
+
+@atexit.register
+def _end_runs() -> None:
+    _server_ends.set()
+    deadline = time.monotonic() + SECONDS_TO_END
+    while len(_Worker._idle) < len(_Worker._all) and time.monotonic() < deadline:
+        time.sleep(0.01)
 
 
 class Run(Generic[Result]):
@@ -117,7 +134,7 @@ class Run(Generic[Result]):
         with self._lock:
             if self._waiting == 0 and time.monotonic() - self._left > SECONDS_TO_RETURN:
                 self._is_given_up = True
-        if self._is_given_up:
+        if self._is_given_up or _server_ends.is_set():
             raise Stopped
 
     def join(self) -> None:

@@ -6,8 +6,8 @@ from playwright.sync_api import expect
 
 from tests.browser.driver import PATIENCE
 
-LONG = " ".join(["The old house is not far from the river, and we have never seen anybody there."] * 24)
-"""Near the most that the bundled model reads. With a beam of 16 it takes many seconds."""
+LONG = ("Mary, Tom, " * 120).strip()
+"""With it the bundled model never comes to an end, so it writes as much as it can: 512 tokens with a beam of 16."""
 
 RUNNING = re.compile(r"Translating: token [\d,]+ of at most [\d,]+ · \d+\.\d s")
 STOPPED = re.compile(r"Stopped after \d+\.\d s\. The text is still there\.")
@@ -39,4 +39,4 @@ def test_a_long_text_is_stopped_shared_and_left(open_app):
     # The stopped text can be run after all.
     first.page.get_by_role("button", name="Run again").click()
     expect(first.page.get_by_text(STOPPED)).to_have_count(0, timeout=PATIENCE)
-    expect(first.page.get_by_text(RUNNING).or_(first.answer.filter(has_text="alte"))).to_be_visible(timeout=PATIENCE)
+    expect(first.page.get_by_text(RUNNING)).to_be_visible(timeout=PATIENCE)

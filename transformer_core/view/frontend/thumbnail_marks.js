@@ -78,7 +78,7 @@ function drawNumbers(context, { theme }, layout, table, corner, marked) {
   };
 
   context.fillStyle = theme.ground;
-  if (x > table.x) context.fillRect(x, table.y, edge - 3, height);
+  if (x > table.x) context.fillRect(x, table.y, edge - 1, height);
   context.textBaseline = "middle";
   context.textAlign = "right";
   for (let layer = 0; layer < table.layers; layer++) {
@@ -86,7 +86,7 @@ function drawNumbers(context, { theme }, layout, table, corner, marked) {
   }
 
   context.fillStyle = theme.ground;
-  if (y > table.y) context.fillRect(table.x, y, width, top - 3);
+  if (y > table.y) context.fillRect(table.x, y, width, top - 1);
   context.textAlign = "center";
   context.font = font(true);
   const each = everyFew(context.measureText(table.heads).width + 4, pitch);

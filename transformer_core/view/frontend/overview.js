@@ -294,5 +294,6 @@ function description(view) {
     return `layer ${layer + 1}, head ${head + 1} ${pairText(view, stack, layer, head)}`;
   });
   const more = stack.numLayers - layers.length;
-  return `${stack.title}, the strongest of each layer: ${layers.join("; ")}${more > 0 ? `; and ${more} more layers` : ""}.`;
+  const rest = more > 0 ? `; and ${more} more layers` : "";
+  return `${stack.title}, the strongest of each layer: ${layers.join("; ")}${rest}.`;
 }

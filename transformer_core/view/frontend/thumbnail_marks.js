@@ -36,7 +36,9 @@ export function createMarks(view, scroll) {
     context.translate(-scrollLeft, -scrollTop);
     drawOutlines(context, view, layout, pointed);
     const corner = { x: scrollLeft, y: scrollTop };
-    for (const table of layout.tables) drawNumbers(context, view, layout, table, corner, numbersOf(view, table, pointed));
+    for (const table of layout.tables) {
+      drawNumbers(context, view, layout, table, corner, numbersOf(view, table, pointed));
+    }
   }
 
   return { element: canvas, resize, draw };

@@ -27,8 +27,8 @@ const NOT_A_NUMBER = 255;
  * @typedef {{title: string, layers: number, heads: number, parts: Part[]}} Table a row a layer, a column a head
  * @typedef {{x: number, y: number}} Place in CSS pixels
  * @typedef {{tables: (Table & Place)[], pitch: number, size: number, edge: number, top: number, em: number,
- *   width: number, height: number}} Layout where the tables lie: thumbnails of `size` every `pitch` pixels, after `edge` pixels for the
- *   layers' numbers and `top` for title and heads' numbers
+ *   width: number, height: number}} Layout where the tables lie: thumbnails of `size` every `pitch` pixels, after `edge`
+ *   pixels for the layers' numbers and `top` for title and heads' numbers
  */
 
 /** Whether encoder, decoder and cross attention are there, which together make one square. */
@@ -213,7 +213,8 @@ function shaded({ rows, columns, values }, scale) {
     const most = inRow.reduce((most, value) => (value > most ? value : most), 0);
     for (let column = 0; column < columns; column++) {
       const value = inRow[column];
-      codes[row * columns + column] = Number.isNaN(value) ? NOT_A_NUMBER : (NOT_A_NUMBER - 1) * Math.min(scaled(value, scale, most), 1);
+      const shade = (NOT_A_NUMBER - 1) * Math.min(scaled(value, scale, most), 1);
+      codes[row * columns + column] = Number.isNaN(value) ? NOT_A_NUMBER : shade;
     }
   }
   return { codes, rows, columns };

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.view_pages import PATIENCE
 from tests.inspection import examples
+from transformer_core.view import payload
 
 pytestmark = pytest.mark.browser
 
@@ -398,6 +399,31 @@ def test_merged_words_and_hidden_tokens_are_said(view):
     )
 
 
+def test_of_maps_that_are_not_here_in_full_the_largest_around_is_said(open_view, monkeypatch):
+    # Twenty tokens a side are sent as ten blocks.
+    monkeypatch.setattr(payload, "MAX_BYTES", 100)
+    monkeypatch.setattr(payload, "MAX_CELLS", 8)
+    weights = np.random.default_rng(0).dirichlet([0.3] * 20, size=(2, 20))
+    tokens = [f"t{number}" for number in range(1, 21)]
+    stack = examples.stack("self", [torch.from_numpy(np.log(weights)).float()], tokens, tokens)
+    view = open_view(examples.inspection(stack))
+    view.change(view="matrix", head=0)
+    view.expect_readout("Self, layer 1, head 1.")
+    view.hover({"query": 5, "key": 12})
+    most = weights[0, 4:6, 12:14].max()
+    text = f"Self, layer 1, head 1. Query “t6” (row 6) → key “t13” (column 13): at most {most:.2f}"
+    view.expect_readout(text)
+    expect(view.root.locator(".readout .note")).to_have_text(
+        "20 × 20 tokens: a cell shows the largest weight of a block."
+    )
+    view.hover(None)
+    answer = {"stack": "self", "layer": 0, "head": 0, "cell": {"query": 5, "key": 12, "weight": weights[0, 5, 12]}}
+    view.root.evaluate("(root, answer) => root.view.setAnswer(answer)", answer)
+    view.change(pinnedCell=[5, 12])
+    exact = np.format_float_positional(weights[0, 5, 12], precision=4, fractional=False)
+    view.expect_readout(f"{text} (exact {exact})")
+
+
 def test_weights_that_are_no_numbers_are_said(open_view):
     view = open_view(examples.broken())
     view.change(layer=0, head=1, heads=[1])
@@ -578,3 +604,25 @@ def test_many_heads_and_layers_fit(open_view):
     view.wait()
     assert view.overflow() <= 0
     expect(view.chip(48)).to_be_in_viewport()
+    # The chips move, the page does not.
+    view.page.evaluate("scrollTo(0, 300)")
+    view.press("ArrowLeft", "ArrowUp")
+    assert view.page.evaluate("scrollY") == 300
+
+
+def test_on_paper_everything_is_there(open_view):
+    stack = examples.stack("self", [torch.zeros(4, 60, 60)] * 12, map(str, range(60)), map(str, range(60)))
+    view = open_view(examples.inspection(stack), height=500)
+    cut = """root => [root, ...root.querySelectorAll(".body, .map, .detail, .map .scroll")]
+        .filter(each => getComputedStyle(each).overflowY !== "visible" && each.scrollHeight > each.clientHeight)
+        .map(each => each.className)"""
+    assert "detail" in view.root.evaluate(cut)
+    view.page.emulate_media(media="print")
+    view.wait()
+    assert view.root.evaluate(cut) == []
+    expect(view.root.locator(".tools")).to_be_hidden()
+    bottom, top = view.root.evaluate(
+        """root => [root.querySelector(".detail").getBoundingClientRect().bottom,
+            root.querySelector(".readout").getBoundingClientRect().top]"""
+    )
+    assert bottom <= top

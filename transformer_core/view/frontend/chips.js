@@ -40,10 +40,10 @@ export function createChips(noun, on) {
         chip.setAttribute("aria-pressed", several ? chosen.includes(number) : number === open);
         if (number === open) chip.setAttribute("aria-current", "true");
         else chip.removeAttribute("aria-current");
-        chip.title = several ? "Click: on or off. Double click: only this one." : `Open ${noun.toLowerCase()} ${number + 1}`;
+        chip.title = several ? "Click: on or off. Double click: only this one." : "Click: open";
         paint(chip, colourOf?.(number));
       }
-      list.querySelector("[aria-current]")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+      reveal(list.querySelector("[aria-current]"));
       all.hidden = one.hidden = !several || count < 2;
       all.setAttribute("aria-disabled", chosen.filter((number) => number < count).length === count);
       one.setAttribute("aria-disabled", chosen.length === 1);
@@ -68,8 +68,17 @@ function newChip(noun, number) {
   return chip;
 }
 
+/** Scroll the chips, and nothing else, until one of them is in sight. */
+function reveal(chip) {
+  const list = chip.parentElement;
+  const { offsetLeft: left, offsetTop: top, offsetWidth: width, offsetHeight: height } = chip;
+  list.scrollLeft = Math.min(Math.max(list.scrollLeft, left + width - list.clientWidth), left);
+  list.scrollTop = Math.min(Math.max(list.scrollTop, top + height - list.clientHeight), top);
+}
+
 /** The line that a head is drawn with, under its number. */
 function paint(chip, colour) {
+  chip.classList.toggle("coloured", Boolean(colour));
   chip.style.setProperty("--chip-colour", colour ? colour.css : "var(--ink)");
   chip.style.setProperty("--chip-line", colour ? dashes(colour) : "none");
 }

@@ -10,8 +10,9 @@ export function createDisplay(view) {
   const { button, panel } = createMenu("Display", "display");
   const share = shareSlider(view);
   const scale = scaleSelect(view);
-  const special = filter("Hide special tokens", "No special tokens here", (isOn) => view.setState({ hideSpecial: isOn }));
-  const words = filter("Merge sub-words", "Every token here is a word", (isOn) => view.setState({ mergeWords: isOn }));
+  const set = (name) => (isOn) => view.setState({ [name]: isOn });
+  const special = filter("Hide special tokens", "No special tokens here", set("hideSpecial"));
+  const words = filter("Merge sub-words", "Every token here is a word", set("mergeWords"));
   panel.append(share.element, scale.element, special.element, words.element);
   const update = () => {
     const { state, stack } = view;

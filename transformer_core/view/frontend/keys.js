@@ -158,7 +158,7 @@ function isUsed(view, event) {
   const open = view.root.querySelector("dialog[open], .menu:popover-open");
   if (open && (event.key === "Escape" || open.matches("dialog"))) return true;
   if (!target.matches) return false;
-  if (target.matches("input[type=range], input[type=checkbox], input[type=radio]")) return event.key.startsWith("Arrow");
+  if (target.matches("input:is([type=range], [type=checkbox], [type=radio])")) return event.key.startsWith("Arrow");
   return target.matches("input, textarea, select, [contenteditable]");
 }
 

@@ -81,20 +81,27 @@ function placeName({ state, stack }) {
 
 function aboutStrongest(view) {
   const matrix = view.shownMatrix();
-  if (view.isPooled && matrix.rows < view.stack.queries.length) return aboutPooled(view);
+  if (matrix.blocks) return aboutBlocks(view);
   const pair = strongestPair(matrix);
   if (!pair) return { text: `${placeName(view)}. ${withoutWeights(matrix)}`, notes: [] };
-  const { queries, keys } = view.lens();
-  const text = `${placeName(view)}. Strongest: ${arrow(queries, keys, pair.row, pair.column)}: ${weight(view, pair.value)}`;
+  const text = `${placeName(view)}. ${strongestOf(view, view.lens(), pair)}`;
   return { text, notes: removedOnAverage(view, matrix) };
 }
 
-function aboutPooled(view) {
-  const { queries, keys } = view.stack;
-  return {
-    text: placeName(view),
-    notes: [`${queries.length} × ${keys.length} weights: what is drawn is the largest weight of each block.`],
-  };
+/** A map that is not here in full: of a pair the largest weight around it is known, of a row or column nothing. */
+function aboutBlocks(view, query, key) {
+  const { queries, keys } = view.lens();
+  const size = `${view.stack.queries.length} × ${view.stack.keys.length}`;
+  const notes = [`${size} tokens: a cell shows the largest weight of a block.`];
+  const place = placeName(view);
+  if (query === undefined && key === undefined) return { text: `${place}.`, notes };
+  if (key === undefined) return { text: `${place}. Query ${named(queries, query, "row")}.`, notes };
+  if (query === undefined) return { text: `${place}. Key ${named(keys, key, "column")}.`, notes };
+  const { blocks, columns, values } = view.shownMatrix();
+  const row = blocks.rows.findIndex((tokens) => tokens.includes(queries[query].members[0]));
+  const column = blocks.columns.findIndex((tokens) => tokens.includes(keys[key].members[0]));
+  const most = weight(view, values[row * columns + column]);
+  return { text: `${place}. ${arrow(queries, keys, query, key)}: at most ${most}${exactly(view, query, key)}`, notes };
 }
 
 function withoutWeights({ hasNaN }) {
@@ -104,12 +111,15 @@ function withoutWeights({ hasNaN }) {
 /** A head of the overview. */
 function aboutHead(view, stack, layer, head) {
   const place = `${stack.title}, layer ${layer + 1}, head ${head + 1}`;
-  if (stack.map(layer, head).isPooled) return { text: place, notes: [] };
-  const matrix = view.matrix(layer, head, stack), pair = strongestPair(matrix);
+  const matrix = view.matrix(layer, head, stack);
+  if (matrix.blocks) return { text: `${place}.`, notes: [] };
+  const pair = strongestPair(matrix);
   if (!pair) return { text: `${place}. ${withoutWeights(matrix)}`, notes: [] };
-  const { queries, keys } = view.lens(stack);
-  const text = `${place}. Strongest: ${arrow(queries, keys, pair.row, pair.column)}: ${weight(view, pair.value)}`;
-  return { text, notes: [] };
+  return { text: `${place}. ${strongestOf(view, view.lens(stack), pair)}`, notes: [] };
+}
+
+function strongestOf(view, { queries, keys }, { row, column, value }) {
+  return `Strongest: ${arrow(queries, keys, row, column)}: ${weight(view, value)}`;
 }
 
 /** A pair, a row or a column. */
@@ -117,7 +127,7 @@ function aboutTokens(view, { query, key }) {
   const matrix = view.shownMatrix();
   const { queries, keys } = view.lens();
   const place = placeName(view);
-  if (matrix.rows !== queries.length || matrix.columns !== keys.length) return aboutPooled(view);
+  if (matrix.blocks) return aboutBlocks(view, query, key);
   if (query !== undefined && key !== undefined) {
     const value = matrix.values[query * matrix.columns + key];
     const text = `${place}. ${arrow(queries, keys, query, key)}: ${weight(view, value)}${exactly(view, query, key)}`;
@@ -138,7 +148,7 @@ function aboutTokens(view, { query, key }) {
 function aboutPins(view, rows, columns) {
   const matrix = view.shownMatrix();
   const { queries, keys } = view.lens();
-  if (matrix.rows !== queries.length || matrix.columns !== keys.length) return aboutPooled(view);
+  if (matrix.blocks) return aboutBlocks(view);
   if (!columns.length && rows.length === 1) return aboutTokens(view, { query: rows[0] });
   if (!rows.length && columns.length === 1) return aboutTokens(view, { key: columns[0] });
   const sums = summed(matrix, rows, columns);
@@ -178,8 +188,8 @@ function some(groups, places) {
 /** The largest of a row or column, with what they belong to. */
 function strongest(view, values, groups, preposition) {
   if (values.some(Number.isNaN)) return "its weights are not numbers";
-  const places = placesOfLargest(values, NAMED);
-  return `${preposition} ${places.map((place) => `${tokenIn(groups, place)} ${weight(view, values[place])}`).join(", ")}`;
+  const one = (place) => `${tokenIn(groups, place)} ${weight(view, values[place])}`;
+  return `${preposition} ${placesOfLargest(values, NAMED).map(one).join(", ")}`;
 }
 
 /** Places of the largest values, the largest first; the first of equal ones. */
@@ -220,7 +230,7 @@ function summaryOf(view) {
   const matrix = view.shownMatrix();
   const { queries, keys } = view.lens();
   const parts = [];
-  if (matrix.rows === queries.length && matrix.columns === keys.length) {
+  if (!matrix.blocks) {
     const list = element("ol");
     for (const place of placesOfLargest(matrix.values, SUMMARISED)) {
       const value = matrix.values[place];

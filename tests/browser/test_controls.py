@@ -311,11 +311,11 @@ def test_the_wheel_and_the_buttons_step_layers_and_pins_stay(view):
 def test_means_and_maxima_over_heads_and_layers(view, weights):
     view.press("m")
     view.root.get_by_role("radio", name="Mean").click()
-    assert view.root.locator(".head-chips .chip").count() == HEADS[0]
+    expect(view.root.locator(".head-chips .chip")).to_have_count(HEADS[0])
     view.chip(3, "Layer").click()
     assert (view.state["layers"], view.state["layer"]) == ([0, 2], 2)
     # As many heads as the layer with the most of them has.
-    assert view.root.locator(".head-chips .chip").count() == HEADS[2]
+    expect(view.root.locator(".head-chips .chip")).to_have_count(HEADS[2])
     view.chip(2).click()
     view.chip(11).click()
     view.hover({"query": 1, "key": 0})

@@ -79,18 +79,18 @@ def test_the_first_token_reads_and_colours_run_to_its_largest_patch(view, weight
 
 
 def test_a_click_lets_a_patch_read(view, weights):
-    x, y = on_page(view, 4)
+    x, y = on_page(view, 2)
     view.page.mouse.move(x, y)
     view.wait()
-    assert text(view, "value").startswith("patch in row 2, column 2: ")
-    assert float(text(view, "value").split(": ")[1]) == pytest.approx(weights[0, 5], abs=0.01)
-    assert view.root.evaluate("root => root.view.hover") == {"key": 5}
+    assert text(view, "value").startswith("patch in row 1, column 3: ")
+    assert float(text(view, "value").split(": ")[1]) == pytest.approx(weights[0, 3], abs=0.01)
+    assert view.root.evaluate("root => root.view.hover") == {"key": 3}
     view.page.mouse.click(x, y)
     view.page.mouse.move(0, 0)
     view.wait()
-    assert view.state["pinnedQueries"] == [5]
-    assert text(view, "title").endswith("what query “row 2, column 2” (row 6) reads")
-    np.testing.assert_array_equal(patches(view)[:, 1].argsort(), weights[5, 1:7].argsort())
+    assert view.state["pinnedQueries"] == [3]
+    assert text(view, "title").endswith("what query “row 1, column 3” (row 4) reads")
+    np.testing.assert_array_equal(patches(view)[:, 1].argsort(), weights[3, 1:7].argsort())
     view.hover({"query": 2})
     assert text(view, "title").endswith("what query “row 1, column 2” (row 3) reads")
     view.hover(None)

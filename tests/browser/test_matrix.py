@@ -352,3 +352,27 @@ def test_large_matrices_come_closer(open_view):
     whole.click()
     view.wait()
     assert geometry(view)["cellWidth"] == small
+
+
+def test_where_there_are_more_weights_than_pixels_the_largest_is_seen(open_view):
+    size = 400
+    tokens = tuple(f"t{number}" for number in range(size))
+    values = scores(1, size, size)
+    # Single large weights, which every other way to shrink a picture would lose.
+    places = [(3, 1), (57, 399), (200, 201), (398, 0)]
+    for row, column in places:
+        values[0, row, column] = 14
+    weights = softmax(values)[0]
+    shown = inspection([values], tokens, tokens)
+    view = open_view(shown, opening_state(build(shown).meta) | {"view": "matrix"}, width=390)
+    box = geometry(view)
+    across, down = round(box["cellsWidth"]), round(box["cellsHeight"])
+    assert across < size
+    small = np.zeros((down, across))
+    for row, column in np.ndindex(weights.shape):
+        into = row * min(down, size) // size, column * across // size
+        small[into] = max(small[into], weights[row, column])
+    rows = [row * down // size for row, _ in places]
+    points = [(box["left"] + x + 0.5, box["top"] + y + 0.5) for y in rows for x in range(across)]
+    found = on_scale([pixel[:3] for pixel in pixels(view, points)]).reshape(len(rows), across)
+    np.testing.assert_allclose(found, np.sqrt(small[rows]), atol=0.02)

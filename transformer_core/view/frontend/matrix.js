@@ -26,7 +26,8 @@ const HEIGHT = 470, LEAST_HEIGHT = 240;
 /** Between the picture and the lines of text. */
 const SPACES = 20;
 
-const COLOUR_BAR = { left: 0, top: 0, width: 190, height: 10 };
+/** Width of the colour bar in heights of a letter, and its thickness in pixels. */
+const COLOUR_BAR = { width: 17, height: 10 };
 
 /** @param {import("./view.js").View} view */
 export function createMatrix(view) {
@@ -196,6 +197,7 @@ class MatrixDrawing {
       font: `${size}px ${theme.codeFont}`, boldFont: `bold ${size}px ${theme.codeFont}`,
       titleFont: `${size - 1}px ${theme.font}`,
     };
+    this.#paintLegend();
     const width = this.element.clientWidth;
     this.mostLetters = width < NARROW ? NARROW_LABEL : LABEL;
     const context = clearedContext(this.cells), pixel = screenPixel();
@@ -214,7 +216,6 @@ class MatrixDrawing {
     };
     paintAxes(context, this.geometry, { rowLabels, columnLabels, ...titles }, this.look);
     this.#paintSums(context);
-    this.#paintLegend();
   }
 
   /** Sums of all rows and columns; of those that are pinned, where some are. */
@@ -235,10 +236,10 @@ class MatrixDrawing {
   }
 
   #paintLegend() {
-    const { width, height } = COLOUR_BAR;
-    const line = Math.ceil(parseFloat(this.look.titleFont) * 1.3);
-    sizeCanvas(this.colourBar, width, height + 4 + line);
-    paintColourBar(clearedContext(this.colourBar), COLOUR_BAR, this.view.state.scale, this.look);
+    const size = parseFloat(this.look.titleFont);
+    const box = { left: 0, top: 0, width: Math.round(size * COLOUR_BAR.width), height: COLOUR_BAR.height };
+    sizeCanvas(this.colourBar, box.width, box.height + 4 + Math.ceil(size * 1.3));
+    paintColourBar(clearedContext(this.colourBar), box, this.view.state.scale, this.look);
   }
 
   /** The height that is left for the matrix, where the place it is in has one of its own. */

@@ -50,7 +50,7 @@ function turnedGeometry(turn, { rowLabels, columnLabels, width, height, fontSize
   const top = line + { level: line, slanted, upright: columnText }[turn] + 4;
   const right = Math.max(GAP + STRIP, turn === "slanted" ? slanted : 0) + 2;
   const bottom = GAP + STRIP + 2;
-  const room = { width: Math.max(width - left - right, columns * pixel), height: height - top - bottom };
+  const room = { width: Math.max(width - left - right, line), height: height - top - bottom };
   const [cellWidth, cellHeight] = cellSize(rows, columns, room, fontSize, pixel);
   const cellsWidth = columns * cellWidth, cellsHeight = rows * cellHeight;
   const needed = { level: columnText + 6, slanted: (fontSize * 1.2) / DIAGONAL, upright: line }[turn];

@@ -13,7 +13,7 @@ const MARGIN = 5;
 const SCALE_TICKS = {
   linear: { name: "weight, linear scale", ticks: [0, 0.25, 0.5, 0.75, 1], text: String },
   "square root": { name: "weight, square root scale", ticks: [0, 0.05, 0.25, 0.5, 1], text: String },
-  log: { name: "weight, logarithmic scale", ticks: [SMALLEST, 0.001, 0.01, 0.1, 1], text: logTick },
+  log: { name: "weight, logarithmic scale", ticks: [SMALLEST, 0.01, 0.1, 1], text: logTick },
   row: { name: "share of the row's largest weight", ticks: [0, 0.25, 0.5, 1], text: (x) => `${x * 100} %` },
 };
 

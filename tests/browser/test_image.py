@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser.view_pages import ViewPage
 from tests.inspection import examples
@@ -103,5 +104,7 @@ def test_keys_choose_a_patch(view):
     view.root.locator(".image .patches").focus()
     view.press("ArrowRight", "ArrowRight", "ArrowDown", "Enter")
     assert view.state["pinnedQueries"] == [FIRST + COLUMNS + 1]
+    report = Axe().run(view.page, ".headlight .image").generate_report()
+    assert report.startswith("Found 0 "), report
     view.press("Escape")
     assert view.root.evaluate("root => root.view.hover") is None

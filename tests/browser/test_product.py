@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser.view_pages import ViewPage
 from tests.inspection import examples
@@ -186,3 +187,5 @@ def test_narrow_windows_show_all_of_it(open_view, theme):
     view = opened(open_view, width=390, height=900, theme=theme)
     answer(view, pair())
     assert view.overflow() <= 0 and steps(view)["weight"] == "0.915"
+    report = Axe().run(view.page, ".headlight .product").generate_report()
+    assert report.startswith("Found 0 "), report

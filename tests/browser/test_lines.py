@@ -1,10 +1,13 @@
 """The lines between tokens: what they show, beside NumPy on the weights, and what pointer and keys do to them."""
 
+import base64
+import io
 import re
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from playwright.sync_api import Locator
 
 from tests.browser.view_pages import ViewPage
@@ -190,7 +193,7 @@ STEPS = (0.5, 0.3, 0.15, 0.05)
 
 
 def test_lines_up_to_a_share_of_each_row(open_view):
-    rows = torch.stack([torch.tensor(STEPS).roll(row) for row in range(4)])
+    rows = torch.stack([torch.tensor(STEPS).roll(shift) for shift in (0, 0, 1, 2)])
     view = open_view(examples.inspection(examples.stack("self", [rows.log()[None]], "abcd", "abcd")))
     for share, edges in ((0.4, 1), (0.7, 2), (0.9, 3), (1.0, 4)):
         view.change(share=share)
@@ -200,53 +203,70 @@ def test_lines_up_to_a_share_of_each_row(open_view):
     view.change(share=0.7, pinnedQueries=[1])
     assert "2 lines" in described(view)
     view.change(pinnedQueries=[], pinnedKeys=[1])
-    # Of column b, row a gives 0.3 and row b 0.5: the others' 0.05 and 0.15 are beyond the share.
-    assert "2 lines" in described(view)
+    # To column b, rows a and b give 0.3 and row c 0.5; the 0.05 of row d is beyond its share.
+    assert "3 lines" in described(view)
 
 
-PIXELS = """lines => {
+PICTURE = """(lines, canvases) => {
     const links = lines.querySelector(".links"), top = links.getBoundingClientRect().top;
     const middle = item => { const box = item.getBoundingClientRect(); return (box.top + box.bottom) / 2 - top; };
-    const alphas = [], colours = new Set();
-    for (const canvas of links.querySelectorAll(".base canvas")) {
-        const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-        for (let y = 0; y < canvas.height; y++) {
-            const row = [];
-            for (let x = 0; x < canvas.width; x++) {
-                const place = 4 * (y * canvas.width + x);
-                row.push(data[place + 3]);
-                if (data[place + 3] > 200) colours.add([...data.slice(place, place + 3)].join());
-            }
-            alphas.push(row);
-        }
-    }
     const [from, to] = ["query", "key"].map(side => [...lines.querySelectorAll(`.${side} .token`)].map(middle));
-    return {alphas, colours: [...colours], from, to};
+    return {from, to, pieces: [...links.querySelectorAll(canvases)].map(canvas => canvas.toDataURL())};
 }"""
+
+
+def assert_lines(view: ViewPage, edges: list[tuple[int, int]], canvases: str = ".base canvas") -> None:
+    """The canvases show these lines between the middles of tokens, and nothing elsewhere."""
+    found = view.root.locator(".lines").evaluate(PICTURE, canvases)
+    files = [base64.b64decode(piece.partition(",")[2]) for piece in found["pieces"]]
+    pixels = np.concatenate([np.array(Image.open(io.BytesIO(file)).convert("RGBA")) for file in files])
+    alphas, colours = pixels[..., 3], pixels[..., :3].astype(int)
+    height, width = alphas.shape
+    x, y = np.arange(width) + 0.5, np.arange(height)[:, None] + 0.5
+    distance = np.full(alphas.shape, np.inf)
+    for query, key in edges:
+        start, slope = found["from"][query], (found["to"][key] - found["from"][query]) / width
+        distance = np.minimum(distance, np.abs(y - (start + slope * x)) / np.hypot(1, slope))
+    assert (alphas[distance < 0.4] > 100).all()
+    assert (alphas[distance > 3] == 0).all()
+    assert (distance < 0.4).any()
+    assert (distance > 3).mean() > 0.1, "there is ground between the lines"
+    # Pixels that are partly transparent hold rounded colours.
+    assert np.abs(colours[alphas > 200] - (0x33, 0x22, 0x88)).max() <= 2
 
 
 @pytest.mark.parametrize("width", [1376, 560], ids=["flat lines", "steep lines"])
 def test_lines_are_where_they_should_be_and_nowhere_else(open_view, width):
     """Each query has all its weight on one key: 40 lines, more than one piece of the picture, none above another."""
-    keys = np.random.default_rng(0).permutation(40)
-    scores = torch.zeros(2, 40, 40)
-    scores[0, torch.arange(40), torch.from_numpy(keys)] = 50
+    keys = np.random.default_rng(0).permutation(40).tolist()
     names = tuple(map(str, range(40)))
-    view = open_view(examples.inspection(examples.stack("self", [scores], names, names)), width=width)
-    found = view.root.locator(".lines").evaluate(PIXELS)
-    alphas = np.array(found["alphas"])
-    height, wide = alphas.shape
-    start, end = np.array(found["from"]), np.array(found["to"])[keys]
-    x, y = np.arange(wide) + 0.5, np.arange(height)[:, None] + 0.5
-    slope = (end - start) / wide
-    across = np.stack([(y - (a + s * x)) / np.hypot(1, s) for a, s in zip(start, slope, strict=True)])
-    distance = np.abs(across).min(axis=0)
-    assert (alphas[distance < 0.4] > 100).all()
-    assert (alphas[distance > 3] == 0).all()
-    assert (distance > 3).mean() > 0.1, "there is ground between the lines"
-    # Half transparent pixels at the edges of lines hold rounded colours.
-    colours = np.array([each.split(",") for each in found["colours"]], int)
-    assert np.abs(colours - (0x33, 0x22, 0x88)).max() <= 2
+    view = open_view(examples.inspection(examples.stack("self", [sharp(keys, 40)], names, names)), width=width)
+    edges = list(enumerate(keys))
+    assert_lines(view, edges)
+    view.hover({"query": 9})
+    assert_lines(view, [edges[9]], ".over")
+    view.hover(None)
+    view.change(pinnedQueries=[4, 30], pinnedKeys=[keys[11]])
+    assert_lines(view, [edges[4], edges[11], edges[30]])
+    view.change(pinnedQueries=[], pinnedKeys=[])
+    assert_lines(view, edges)
+
+
+def sharp(keys: list[int], num_keys: int) -> torch.Tensor:
+    """Scores of one head, in which each query has all its weight on the key that is named for it."""
+    scores = torch.zeros(1, len(keys), num_keys)
+    scores[0, torch.arange(len(keys)), torch.tensor(keys)] = 50
+    return scores
+
+
+def test_the_shorter_column_is_in_the_middle(open_view):
+    view = open_view(examples.inspection(examples.stack("cross", [sharp([6, 0], 8)], "ab", "stuvwxyz")))
+    middles = [
+        np.mean([box["y"] + box["height"] / 2 for box in (token.bounding_box() for token in tokens(view, side).all())])
+        for side in ("query", "key")
+    ]
+    assert middles[0] == pytest.approx(middles[1])
+    assert_lines(view, [(0, 6), (1, 0)])
 
 
 def test_odd_tokens_are_shown_literally(open_view):

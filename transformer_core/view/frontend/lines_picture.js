@@ -7,7 +7,7 @@ import { LineRaster, lineOpacity } from "./raster.js";
 const PIECE_HEIGHT = 256;
 
 /** Milliseconds that painting may take at once: at first, for what is in view, and then in every frame. */
-const FIRST_SLICE = 80;
+const FIRST_SLICE = 40;
 const NEXT_SLICE = 12;
 
 const SVG_NAMES = "http://www.w3.org/2000/svg";

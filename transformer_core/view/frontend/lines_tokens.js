@@ -84,7 +84,11 @@ export class TokenColumn {
       const text = weight === undefined ? "" : textOf(weight);
       const length = weight > 0 ? weight / longest : 0;
       if (text !== shown.text) shown.number.firstChild.data = shown.text = text;
-      if (length !== shown.length) shown.bar.style.transform = `scaleX(${(shown.length = length)})`;
+      if (length !== shown.length) {
+        shown.length = length;
+        shown.bar.style.transform = `scaleX(${length})`;
+        shown.item.classList.toggle("shaded", length > 0);
+      }
     });
   }
 

@@ -1,4 +1,4 @@
-"""python -m benchmarks {training, translation, recording, app} [--json]"""
+"""python -m benchmarks {training, translation, recording, app, views} [--json]"""
 
 import argparse
 import sys
@@ -29,6 +29,11 @@ def main(arguments: list[str] | None = None) -> int:
 
     _add(benchmarks, "app", "seconds until a real Chromium shows a heatmap", repeats=5, needs_model=False)
 
+    views = _add(
+        benchmarks, "views", "the linked view beside BertViz, in a real Chromium", repeats=3, needs_model=False
+    )
+    views.add_argument("--lengths", type=int, nargs="+", help="numbers of tokens; default: 32 64 128")
+
     options = parser.parse_args(arguments)
     try:
         if options.repeats < 1:
@@ -51,8 +56,8 @@ def _add(benchmarks, name: str, summary: str, repeats: int, needs_model: bool = 
     if needs_model:
         default = PRETRAINED / "tatoeba-en-de"
         parser.add_argument("--model", type=Path, default=default, help="folder of a translator; default: the bundled")
-    # Each is imported only when it runs: "app" needs Playwright, and the others do not.
-    runs = {"training": _training, "translation": _translation, "recording": _recording, "app": _app}
+    # Each is imported only when it runs: "app" and "views" need Playwright, and the others do not.
+    runs = {"training": _training, "translation": _translation, "recording": _recording, "app": _app, "views": _views}
     parser.set_defaults(run=runs[name])
     return parser
 
@@ -79,6 +84,12 @@ def _app(options: argparse.Namespace):
     from benchmarks.app import benchmark
 
     return benchmark(options.repeats)
+
+
+def _views(options: argparse.Namespace):
+    from benchmarks.views import LENGTHS, benchmark
+
+    return benchmark(options.lengths or LENGTHS, options.repeats)
 
 
 if __name__ == "__main__":

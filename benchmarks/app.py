@@ -3,13 +3,8 @@
 A real headless Chromium looks at the page, as often as it draws a frame.
 """
 
-import contextlib
-import socket
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import torch
 from playwright.sync_api import Error, Page, TimeoutError, sync_playwright
@@ -17,11 +12,8 @@ from tqdm import tqdm
 
 from benchmarks.report import Report, Row, machine
 from benchmarks.sentences import SENTENCES
+from benchmarks.servers import PATIENCE, free_port, streamlit
 from tests.browser import chromium
-
-ROOT = Path(__file__).resolve().parents[1]
-PATIENCE = 300
-"""Seconds after which something must be broken."""
 
 HEATMAP = """() => {
     const chart = document.querySelector(".st-key-heatmap");
@@ -39,9 +31,9 @@ def benchmark(repeats: int) -> Report:
         browser = playwright.chromium.launch(executable_path=chromium.find(playwright))
         for sentence in tqdm(SENTENCES[-repeats:], unit="start"):
             page = browser.new_page()
-            port = _free_port()
+            port = free_port()
             start = time.perf_counter()
-            with _streamlit(port) as server:
+            with streamlit("viz_app/main.py", port) as server:
                 _open(page, f"http://127.0.0.1:{port}", server)
                 shown = _wait_for_heatmap(page, other_than=None)
                 first.append(time.perf_counter() - start)
@@ -62,24 +54,6 @@ def benchmark(repeats: int) -> Report:
         conditions=machine(torch.device("cpu"))
         | {"browser": f"headless Chromium {version}, open before, nothing cached"},
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@contextlib.contextmanager
-def _streamlit(port: int) -> Iterator[subprocess.Popen]:
-    command = [sys.executable, "-m", "streamlit", "run", "viz_app/main.py"]
-    options = ["--server.port", str(port), "--server.headless", "true"]
-    server = subprocess.Popen([*command, *options], cwd=ROOT, stdout=subprocess.DEVNULL)
-    try:
-        yield server
-    finally:
-        server.terminate()
-        server.wait()
 
 
 def _open(page: Page, address: str, server: subprocess.Popen) -> None:

@@ -62,6 +62,60 @@ class Report:
         return json.dumps(asdict(self) | {"rows": rows}, indent=2, ensure_ascii=False)
 
 
+@dataclass(frozen=True)
+class Measurement:
+    """One thing that was measured of both contenders, or of the first alone."""
+
+    name: str
+    unit: str
+    ours: list[float]
+    """One value a repeat."""
+    theirs: list[float] = field(default_factory=list)
+    goal: str = ""
+    """In words."""
+    is_met: bool | None = None
+    """Whether the goal is; None without one."""
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times ours goes into theirs."""
+        return paired_ratio(self.theirs, self.ours) if self.theirs else None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two contenders that took turns in one run, measured in several ways."""
+
+    title: str
+    contenders: tuple[str, str]
+    measurements: list[Measurement]
+    conditions: dict[str, str]
+    """Machine, versions and sizes."""
+    notes: list[str] = field(default_factory=list)
+
+    def as_text(self) -> str:
+        """A table: medians, ratios, and whether goals are met."""
+        cells = [("", *self.contenders, "ratio", "goal", "")]
+        for each in self.measurements:
+            values = [_three_digits(median(values)) if values else "" for values in (each.ours, each.theirs)]
+            ratio = "" if each.ratio is None else _three_digits(each.ratio)
+            verdict = {None: "", True: "met", False: "NOT MET"}[each.is_met]
+            cells.append((f"{each.name}, {each.unit}", *values, ratio, each.goal, verdict))
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [self.title, ""]
+        for name, ours, theirs, ratio, *goal in cells:
+            numbers = [cell.rjust(width) for cell, width in zip((ours, theirs, ratio), widths[1:4], strict=True)]
+            goal = [cell.ljust(width) for cell, width in zip(goal, widths[4:], strict=True)]
+            lines.append("  ".join([name.ljust(widths[0]), *numbers, *goal]).rstrip())
+        lines += ["", f"ratio: {self.contenders[1]} by {self.contenders[0]} (median over the rounds)"]
+        return "\n".join([*lines, *self.notes, *(f"{name}: {value}" for name, value in self.conditions.items())])
+
+    def as_json(self) -> str:
+        """Everything, the single measurements included."""
+        measurements = [asdict(each) | {"ratio": each.ratio} for each in self.measurements]
+        return json.dumps(asdict(self) | {"measurements": measurements}, indent=2, ensure_ascii=False)
+
+
 def _three_digits(value: float) -> str:
     """Three digits, or all those before the decimal point."""
     return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"

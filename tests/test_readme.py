@@ -21,7 +21,7 @@ TESTS = f"{SET_UP} requirements-dev.txt && {NO_DEPS} && .venv/bin/python -m test
 
 OF_THE_READER = {"english.txt", "german.txt", "deu.txt", "openai-community/gpt2"}
 """Files that the README's commands read or write and that are not here, and a model of the hub."""
-NAMES_OF_BENCHMARKS = ("training", "translation", "recording", "app")
+NAMES_OF_BENCHMARKS = ("training", "translation", "recording", "app", "views")
 WRITTEN_BY_TRAINING = {"pretrained/my-en-de", "pretrained/small-en-de"}
 
 

@@ -54,7 +54,9 @@ def page(browser, scores):
     uniform[0, 3, 1] = torch.nan
     tokens = tuple(map(str, range(40)))
     decoder = examples.stack("decoder", [uniform], tokens, tokens)
-    built = build(examples.inspection(cross, decoder))
+    sharp = torch.zeros(1, 3, 3)
+    sharp[0, 1, 2] = 20  # leaves 2e-9 for each of the others, which is far below what a byte can tell from 0
+    built = build(examples.inspection(cross, decoder, examples.stack("sharp", [sharp], "abc", "abc")))
     page = browser.new_page()
     sources = [modules.script(modules.FRONTEND / name) for name in ("payload.js", "weights.js")]
     page.evaluate(IMPORT, [*sources, built.meta, built.weights.tolist()])
@@ -178,6 +180,9 @@ def test_the_strongest_pair(page, weights):
         "plain(W.strongestPair(W.matrixOf(P.stack('decoder'), 0, 0, W.lensOf(P.stack('decoder'), {}))))"
     )
     assert (causal["row"], causal["column"]) == (1, 0)
+    # A sharp row had a choice, though what it did not choose is next to nothing.
+    sharp = page.evaluate("plain(W.strongestPair(W.matrixOf(P.stack('sharp'), 0, 0, W.lensOf(P.stack('sharp'), {}))))")
+    assert (sharp["row"], sharp["column"]) == (1, 2) and sharp["value"] == pytest.approx(1, abs=1e-4)
     nothing = "{rows: 1, columns: 2, values: Float32Array.of(0, NaN)}"
     assert page.evaluate(f"W.strongestPair({nothing})") is None
 

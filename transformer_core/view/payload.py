@@ -125,8 +125,8 @@ def build(inspection: Inspection, detail: Detail | None = None) -> Payload:
 
 
 def coded(weights: Float[Tensor, "*shape"]) -> UInt8[np.ndarray, "*shape"]:
-    """The weights as codes of one byte."""
-    codes = (weights.clamp(0, 1).sqrt() * LEVELS).round()
+    """The weights as codes of one byte. Only a weight of exactly 0, as a mask makes it, has the code 0."""
+    codes = (weights.clamp(0, 1).sqrt() * LEVELS).round().clamp_min(1) * (weights > 0)
     return codes.masked_fill(~weights.isfinite(), NOT_A_NUMBER).to(torch.uint8).cpu().numpy()
 
 

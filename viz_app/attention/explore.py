@@ -119,13 +119,16 @@ def show_exact_values(stack: AttentionStack, state: dict[str, Any]) -> None:
 
 def offer_files(inspection: Inspection, state: dict[str, Any]) -> None:
     """Everything as files. They are written when somebody wants one."""
-    with st.popover("Download"):
-        for suffix, what in FORMATS.items():
-            st.download_button(
-                what,
-                partial(write, inspection, suffix, state),
-                file_name(inspection, suffix),
-                key=f"download{suffix}",
-                on_click="ignore",
-                width="stretch",
-            )
+    # As long as it is closed, its buttons are not sent with every answer to the view.
+    popover = st.popover("Download", key="files", on_change="rerun")
+    if not popover.open:
+        return
+    for suffix, what in FORMATS.items():
+        popover.download_button(
+            what,
+            partial(write, inspection, suffix, state),
+            file_name(inspection, suffix),
+            key=f"download{suffix}",
+            on_click="ignore",
+            width="stretch",
+        )

@@ -2,7 +2,6 @@
 
 import { Payload } from "../../transformer_core/view/frontend/payload.js";
 import { View } from "../../transformer_core/view/frontend/view.js";
-import { deliver, slotOf } from "./slots.js";
 
 const mounted = new WeakMap();
 
@@ -21,6 +20,7 @@ export default function mount({ data, parentElement, setStateValue, setTriggerVa
     mounted.set(parentElement, view);
     slot.view = view;
     slot.serial = undefined;
+    slot.deliver = () => deliver(slot);
   }
   // Those of an earlier call belong to an earlier run.
   view.toServer = { setStateValue, setTriggerValue };
@@ -32,6 +32,21 @@ export default function mount({ data, parentElement, setStateValue, setTriggerVa
   return () => {
     view.destroy();
     mounted.delete(parentElement);
-    if (slot.view === view) slot.view = undefined;
+    if (slot.view === view) delete slot.view;
   };
+}
+
+/** What is known of the view with this key. Its channel is another component: they share nothing but the page. */
+function slotOf(key) {
+  return ((globalThis.headlightViews ??= {})[key] ??= {});
+}
+
+/** Give the view what has come, once payload and message are about the same inspection. */
+function deliver(slot) {
+  const { view, payload, message } = slot;
+  if (!view || !payload || payload.meta.id !== message?.id) return;
+  const isOrder = slot.serial !== message.serial;
+  slot.serial = message.serial;
+  if (view.payload !== payload || isOrder) view.setPayload(payload, isOrder ? message.state : null);
+  view.setAnswer(message.answer);
 }

@@ -23,7 +23,8 @@ _view = st.components.v2.component(
     css=(HERE / "theme.css").read_text(encoding="utf-8") + modules.style(),
     js=modules.script(HERE / "attention_view.js"),
 )
-_channel = st.components.v2.component("headlight.channel", html="<div></div>\n", js=modules.script(HERE / "channel.js"))
+# Short, because a component's script is sent with each of its messages that is too small to be kept.
+_channel = st.components.v2.component("headlight.channel", js=modules.script(HERE / "channel.js"))
 
 
 def attention_view(
@@ -46,11 +47,10 @@ def attention_view(
         answer: exact values for the stack, layer and head that it names.
         key: of the view in this session.
     """
-    with st.container(key=f"{key}-channel"):
-        _channel(
-            key=f"{key}-channel-message",
-            data={"view": key, "id": payload.meta["id"], "state": state, "serial": serial, "answer": answer},
-        )
+    _channel(
+        key=f"{key}-channel",
+        data={"view": key, "id": payload.meta["id"], "state": state, "serial": serial, "answer": answer},
+    )
     _view(
         key=key,
         data={"view": key, "meta": payload.meta, "weights": pyarrow.table({"code": payload.weights})},

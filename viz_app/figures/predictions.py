@@ -5,8 +5,8 @@ import html
 import plotly.graph_objects as go
 
 from transformer_core.inspection.inspection import Prediction
-from viz_app.figures.theme import CODE_FONT, finished
 from transformer_core.view.labels import SYMBOLS, visible
+from viz_app.figures.theme import CODE_FONT, finished
 
 CANDIDATES = 5
 """Bars."""

@@ -57,8 +57,8 @@ def show(model: InspectableModel, inspection: Inspection, request: Request) -> N
     stack = inspection.stacks[state["stack"]]
     st.write(how_to_read(stack, model, payload.sees_later(stack) if has_same_axes(model, stack) else None))
     attention_view(payload, state, serial, answer(stack, state), VIEW, on_state=take_state, on_example=take_step)
-    show_exact_values(stack, state)
     offer_files(inspection, state)
+    show_exact_values(stack, state)
 
 
 def shown_state(meta: dict[str, Any], choice: ModelChoice) -> tuple[dict[str, Any], int]:

@@ -6,7 +6,7 @@ import { LineRaster, lineOpacity } from "./raster.js";
 /** Height of the pieces that a picture is painted in, in pixels of the page. */
 const PIECE_HEIGHT = 256;
 
-/** Milliseconds that painting may take at once: at first, for what is in view, and then in every frame. */
+/** Milliseconds that painting may take at once: at first, for what is in view, and then until it is done. */
 const FIRST_SLICE = 40;
 const NEXT_SLICE = 12;
 
@@ -37,7 +37,7 @@ export class LinesPicture {
     this.element.setAttribute("aria-hidden", "true");
     this.pieces = [];
     this.work = null;
-    this.frame = 0;
+    this.timer = 0;
   }
 
   /** Whether some of the lines are still to come. */
@@ -63,13 +63,13 @@ export class LinesPicture {
   }
 
   /**
-   * Paint lines in the place of those that are there: first what is in view. What takes longer goes on in later frames.
+   * Paint lines in the place of those that are there: first what is in view. What takes longer goes on a little later.
    * @param {Strokes[]} strokes
    * @param {number} width of a line, in pixels of the page.
    * @param {{top: number, bottom: number}} visible
    */
   paint(strokes, width, visible) {
-    cancelAnimationFrame(this.frame);
+    clearTimeout(this.timer);
     // It holds half a picture.
     if (this.work) this.raster = null;
     const distance = ({ top }) => Math.max(visible.top - top - PIECE_HEIGHT, top - visible.bottom, 0);
@@ -131,7 +131,8 @@ export class LinesPicture {
     if (isDone) {
       this.work = null;
     } else {
-      this.frame = requestAnimationFrame(() => {
+      // Not in the next frame: much of each would be spent waiting.
+      this.timer = setTimeout(() => {
         this.#goOn(NEXT_SLICE);
         if (!this.work) this.finished();
       });

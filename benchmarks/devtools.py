@@ -106,15 +106,16 @@ class Tab:
             raise OSError(f"{details.get('exception', {}).get('description', details['text'])} in {expression}")
         return result["result"].get("value")
 
-    def timed(self, event: str, condition: str, act: Any) -> float:
+    def timed(self, event: str, condition: str, act: Any, stage: str = "painted") -> float:
         """Milliseconds from an input event until what it brings about is painted.
 
         Args:
             event: type of the event that `act` causes first.
             condition: a JavaScript expression, true as soon as everything is in the page.
             act: sends the input.
+            stage: "there" does without the two frames after.
         """
-        self.evaluate(f"void (stopwatch.result = stopwatch.since({event!r}, () => {condition}))")
+        self.evaluate(f"void (stopwatch.result = stopwatch.since({event!r}, () => {condition}, stopwatch.{stage}))")
         act()
         return self.evaluate("stopwatch.result")
 

@@ -2,18 +2,24 @@
 globalThis.stopwatch = (() => {
   const frame = () => new Promise(requestAnimationFrame);
 
-  /** Milliseconds since the page began to load, when `condition` holds and two more frames have begun. */
-  async function painted(condition) {
+  /** Milliseconds since the page began to load, at the first frame in which `condition` holds. */
+  async function there(condition) {
     do await frame(); while (!condition());
+    return performance.now();
+  }
+
+  /** The same when two more frames have begun. */
+  async function painted(condition) {
+    await there(condition);
     await frame();
     await frame();
     return performance.now();
   }
 
-  /** Milliseconds from the next event of a type until `condition` is painted. */
-  function since(type, condition) {
+  /** Milliseconds from the next event of a type until `condition` is there or, as `stage` says, painted. */
+  function since(type, condition, stage = painted) {
     return new Promise((done) => {
-      const listen = async (event) => done((await painted(condition)) - event.timeStamp);
+      const listen = async (event) => done((await stage(condition)) - event.timeStamp);
       addEventListener(type, listen, { capture: true, once: true });
     });
   }
@@ -71,6 +77,7 @@ globalThis.stopwatch = (() => {
   };
 
   return {
+    there,
     painted,
     since,
     watch,

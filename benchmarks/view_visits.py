@@ -20,7 +20,7 @@ SECONDS = 10
 LOWEST = 600
 """Pixels from the top, in a window of the usual height, down to which the views show tokens and heads."""
 
-LOW = 400
+LOW = 250
 """Height of the window in which is scrolled: every view is higher."""
 
 CENTRE = "(element => { const b = element.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; })"
@@ -67,6 +67,7 @@ def headlight_page(address: str) -> Found:
         found |= _hover(tab, "one head", tab.evaluate(TOKENS))
         _press(tab, "a")
         found["lines"] = median(_press(tab, "ArrowUp") for _ in range(3))
+        found["lines there"] = median(_press(tab, "ArrowUp", stage="there") for _ in range(3))
         found |= _hover(tab, "12 heads", tab.evaluate(TOKENS))
         _press(tab, "m")
         found |= _hover(tab, "matrix", tab.evaluate(f"{DIAGONAL}({VIEW}.querySelector('.matrix .cells'))"))
@@ -74,10 +75,10 @@ def headlight_page(address: str) -> Found:
             _press(tab, key)
         _click_on(tab, ".tokens.query > *")
         found["longest"] = _longest(tab)
+        found["scroll"] = _scroll(tab)
         tab.evaluate(f"{VIEW}.view.setState({{ share: 1, pinnedQueries: [] }})")
         _painted(tab, DRAWN)
         found["every line"] = median(_press(tab, "ArrowDown") for _ in range(3))
-        found["scroll"] = _scroll(tab)
     return found
 
 
@@ -191,12 +192,12 @@ def _click_on(tab: Tab, selector: str) -> float:
     return tab.timed("pointerdown", DRAWN, lambda: tab.click(*place))
 
 
-def _press(tab: Tab, key: str) -> float:
+def _press(tab: Tab, key: str, stage: str = "painted") -> float:
     """Press a key that changes what Headlight's view shows."""
     state = f"JSON.stringify({VIEW}.view.state)"
     tab.evaluate("document.activeElement.blur()")  # or the thumbnails, clicked before, take the arrows
     before = tab.evaluate(state)
-    milliseconds = tab.timed("keydown", DRAWN, lambda: tab.press(key))
+    milliseconds = tab.timed("keydown", DRAWN, lambda: tab.press(key), stage)
     if tab.evaluate(state) == before and key not in "lmo":
         raise OSError(f"the key {key!r} changed nothing")
     return milliseconds

@@ -152,6 +152,17 @@ def test_the_layer_or_the_head_that_is_looked_at_is_whole(small_limits, monkeypa
     assert build(inspection).meta["id"] != built.meta["id"]
 
 
+def test_a_part_is_cut_from_the_whole_maps_of_its_stack(small_limits):
+    inspection = planted()
+    part = inspection.stacks["self"].part("part", range(5, 10), range(10, 20), "reads", "is read")
+    inspection = dataclasses.replace(inspection, stacks={**inspection.stacks, "part": part})
+    built = build(inspection, Detail("part", 1, 1))
+    detail = built.meta["detail"]
+    assert (detail["stack"], detail["rows"], detail["columns"]) == ("self", 30, 30)
+    whole = built.weights[detail["offset"] :].reshape(-1, 30, 30)
+    assert whole[detail["heads"].index(1), 7].argmax() == 11 + 1 + 3
+
+
 def test_a_head_too_large_to_be_sent_is_pooled_too(small_limits, monkeypatch):
     monkeypatch.setattr(payload, "MAX_BYTES", 400)
     detail = build(planted(), Detail("self", 0, 1)).meta["detail"]

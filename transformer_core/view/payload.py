@@ -114,9 +114,9 @@ def build(inspection: Inspection, detail: Detail | None = None) -> Payload:
         "detail": None,
     }
     if detail is not None and cells is not None:
-        found = _detail(inspection.stacks[detail.stack], detail)
-        meta["detail"] = {**found[0], "offset": offset}
-        maps += found[1]
+        place, detailed = _detail(_whole_of(inspection.stacks[detail.stack], whole), detail)
+        meta["detail"] = {**place, "offset": offset}
+        maps += detailed
     weights = np.concatenate([layer.reshape(-1) for layer in maps]) if maps else np.zeros(0, np.uint8)
     weights.flags.writeable = False  # it is shared between visitors
     digest = hashlib.sha256(json.dumps(meta).encode())
@@ -154,6 +154,11 @@ def _small(stack: AttentionStack, layer: int, heads: range, cells: int) -> Itera
         yield thumbnails(coded(stack.weights(layer, head))[None], cells)
 
 
+def _whole_of(stack: AttentionStack, whole: list[AttentionStack]) -> AttentionStack | None:
+    """The stack whose maps hold this one: itself, or that which it is a part of."""
+    return next((each for each in whole if each.calls == stack.calls), None)
+
+
 def _detail(stack: AttentionStack, detail: Detail) -> tuple[dict[str, Any], list[UInt8[np.ndarray, "1 row column"]]]:
     num_queries, num_keys = len(stack.query_tokens), len(stack.key_tokens)
     heads = range(stack.num_heads(detail.layer))
@@ -162,7 +167,7 @@ def _detail(stack: AttentionStack, detail: Detail) -> tuple[dict[str, Any], list
     cells = max(num_queries, num_keys) if num_queries * num_keys <= MAX_BYTES else int(MAX_BYTES**0.5)
     maps = list(_small(stack, detail.layer, heads, cells))
     rows, columns = maps[0].shape[1:]
-    place = {"stack": detail.stack, "layer": detail.layer, "heads": list(heads), "rows": rows, "columns": columns}
+    place = {"stack": stack.name, "layer": detail.layer, "heads": list(heads), "rows": rows, "columns": columns}
     return place, maps
 
 
@@ -189,7 +194,7 @@ def _token(token: str) -> str:
 
 def _describe(stack: AttentionStack, whole: list[AttentionStack], label: Callable[[str], str]) -> dict[str, Any]:
     stack_name, comma, rest = stack.name.partition(",")
-    part_of = next((each.name for each in whole if each.calls == stack.calls), None) if stack.is_part else None
+    part_of = _whole_of(stack, whole) if stack.is_part else None
     return {
         "name": stack.name,
         "title": TITLES.get(stack_name, stack_name) + comma + rest,
@@ -203,7 +208,7 @@ def _describe(stack: AttentionStack, whole: list[AttentionStack], label: Callabl
         "key_words": list(stack.key_words or range(len(stack.key_tokens))),
         "heads": [stack.num_heads(layer) for layer in range(len(stack))],
         "sums_to_one": not stack.is_part and all(call.sinks is None for call in stack.calls),
-        "part_of": part_of,
+        "part_of": part_of and part_of.name,
         "part_rows": None if stack.rows is None else list(stack.rows),
         "part_columns": None if stack.columns is None else list(stack.columns),
         "offset": None,

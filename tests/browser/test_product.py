@@ -150,6 +150,17 @@ def test_softcaps_sinks_and_masks_are_steps(open_view):
     assert steps(view)["q·k"] == "not a number" and steps(view)["weight"] == "not a number"
 
 
+def test_a_row_with_a_score_that_is_no_number_has_no_weights(open_view):
+    view = opened(open_view)
+    answer(view, pair(row_scores=[1.0, None, -1.0, 0.0], score=None, logsumexp=None, weight=None))
+    assert "largest not a number" in view.root.locator(".product .numbers").inner_text()
+    point(view, "weights", 0, 4)
+    assert text(view, "value") == "key “the” (1 of 4): score 1.00, weight not a number"
+    answer(view, pair(row_scores=[None] * 4, score=None, mask=None, logsumexp=None, weight=0.0, is_allowed=False))
+    point(view, "weights", 1, 4)
+    assert text(view, "value") == "key “cat” (2 of 4): score not allowed, weight 0"
+
+
 def test_the_last_answer_stays_greyed_until_the_next_one(open_view):
     view = opened(open_view)
     view.change(head=0)
@@ -160,6 +171,9 @@ def test_the_last_answer_stays_greyed_until_the_next_one(open_view):
     assert text(view, "status") == "Computing …"
     assert "stale" in view.root.locator(".product").get_attribute("class")
     assert "query “Katze”" in text(view, "title") and steps(view)["weight"] == "0.915"
+    view.change(head=1, pinnedCell=[2, 1])
+    assert "layer 1, head 1:" in text(view, "title"), "its numbers are still those of the first head"
+    view.change(head=0, pinnedCell=[0, 0])
     answer(view, pair(query=0, key=0))
     assert "stale" not in view.root.locator(".product").get_attribute("class")
     assert text(view, "title").endswith("query “<s>” (row 1) → key “the” (column 1)")

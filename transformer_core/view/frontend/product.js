@@ -29,6 +29,8 @@ class ProductDrawing {
   constructor(view) {
     this.view = view;
     this.pair = null;
+    /** The layer and the head that the pair is of: while another one is computed, its numbers stay. */
+    this.place = null;
     this.isBySize = false;
     this.pointed = null;
     this.element = element("div", "product");
@@ -95,7 +97,7 @@ class ProductDrawing {
   update() {
     const { view } = this;
     const answered = this.#answered();
-    if (answered) this.pair = answered;
+    if (answered) Object.assign(this, { pair: answered, place: view.currentAnswer });
     const isWaiting = view.host.answers && !answered;
     const hasNumbers = Boolean(this.pair) && !this.pair.reason && view.host.answers;
     // Numbers of another stack would be read with the tokens of this one.
@@ -151,12 +153,11 @@ class ProductDrawing {
   }
 
   #titleText() {
-    const { pair, view } = this;
-    const { stack, state } = view;
+    const { pair, place, view } = this;
+    const { stack } = view;
     const query = `query ${quoted(stack.queries[pair.query])} (row ${pair.query + 1})`;
     const key = `key ${quoted(stack.keys[pair.key])} (column ${pair.key + 1})`;
-    const answer = view.currentAnswer ?? state;
-    return `${stack.title}, layer ${answer.layer + 1}, head ${answer.head + 1}: ${query} → ${key}`;
+    return `${stack.title}, layer ${place.layer + 1}, head ${place.head + 1}: ${query} → ${key}`;
   }
 
   /** Dimensions in the order in which they are drawn. */
@@ -194,8 +195,10 @@ class ProductDrawing {
   }
 
   #rowWeights() {
-    const { row_scores: scores, logsumexp } = this.pair;
-    return scores.map((score) => (score === null || logsumexp === null ? 0 : Math.exp(score - logsumexp)));
+    const { row_scores: scores, logsumexp, weight } = this.pair;
+    // One score that is no number leaves no weight of its row a number; in a row without any allowed key all are 0.
+    if (logsumexp === null) return scores.map(() => weight ?? NaN);
+    return scores.map((score) => (score === null ? 0 : Math.exp(score - logsumexp)));
   }
 
   #valueText(order, products, sums, scores, weights) {
@@ -213,6 +216,11 @@ class ProductDrawing {
     const score = Number.isNaN(scores[key]) ? none : digits(scores[key]);
     return `key ${quoted(whole.keys[key] ?? "")} (${key + 1} of ${scores.length}): score ${score}, weight ` +
       digits(weights[key]);
+  }
+
+  /** The steps from the products to the weight, in words. */
+  get steps() {
+    return [...this.chain.children].map((step) => [...step.children].map((part) => part.textContent).join("  "));
   }
 
   #scoreText() {

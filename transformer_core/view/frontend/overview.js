@@ -148,7 +148,7 @@ export function createOverview(view) {
     else choose(focused, event);
   });
   scroll.addEventListener("scroll", () => hover());
-  whenPixelsChange(() => view.payload && update());
+  whenPixelsChange(() => view.payload && update(), view.ended.signal);
 
   return { element: root, update, hover, describe: () => description(view) };
 }
@@ -159,13 +159,13 @@ function roomIn(scroll) {
   return { width: scroll.offsetWidth, height: maxHeight === "none" ? scroll.offsetHeight : parseFloat(maxHeight) };
 }
 
-/** Call a function when a CSS pixel has more or fewer pixels of the screen than before. */
-function whenPixelsChange(act) {
+/** Call a function when a CSS pixel has more or fewer pixels of the screen than before, until the signal ends that. */
+function whenPixelsChange(act, signal) {
   const change = () => {
     act();
-    whenPixelsChange(act);
+    whenPixelsChange(act, signal);
   };
-  matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", change, { once: true });
+  matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", change, { once: true, signal });
 }
 
 function createLegend() {

@@ -192,9 +192,17 @@ function strongest(view, values, groups, preposition) {
   return `${preposition} ${placesOfLargest(values, NAMED).map(one).join(", ")}`;
 }
 
-/** Places of the largest values, the largest first; the first of equal ones. */
+/** Places of the largest numbers, the largest first; the first of equal ones. There can be millions of values. */
 function placesOfLargest(values, most) {
-  return Array.from(values.keys()).sort((a, b) => values[b] - values[a] || a - b).slice(0, most);
+  const places = [];
+  for (let place = 0; place < values.length; place++) {
+    const value = values[place];
+    if (Number.isNaN(value) || (places.length === most && value <= values[places[most - 1]])) continue;
+    const after = places.findIndex((each) => values[each] < value);
+    places.splice(after < 0 ? places.length : after, 0, place);
+    places.length = Math.min(places.length, most);
+  }
+  return places;
 }
 
 function weight(view, value) {

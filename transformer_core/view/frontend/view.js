@@ -40,6 +40,8 @@ export class View {
     this.hover = null;
     this.answer = null;
     this.caches = new Map();
+    /** Its signal ends what drawings listen to outside of the view. */
+    this.ended = new AbortController();
     root.classList.add("headlight");
     root.tabIndex = -1;
     this.theme = readTheme(root);
@@ -79,9 +81,14 @@ export class View {
   setState(patch) {
     const before = this.state;
     this.state = normalized({ ...before, ...patch }, this.payload);
-    if (this.state.stack !== before.stack) this.hover = null;
-    if (["stack", "hideSpecial", "mergeWords"].some((name) => this.state[name] !== before[name])) this.caches.clear();
+    // Places of one lens are other tokens of another, or none.
+    if (["stack", "hideSpecial", "mergeWords"].some((name) => this.state[name] !== before[name])) {
+      this.caches.clear();
+      this.hover = null;
+    }
     if (this.state.share !== before.share) this.#forget("edges");
+    // There are as many as there are choices of heads: only the shown one is kept.
+    if (["layers", "heads", "combine"].some((name) => !same(this.state[name], before[name]))) this.#forget("combined");
     this.#schedule("update");
     clearTimeout(this.settling);
     this.settling = setTimeout(() => this.host.settled?.(this.state), SETTLED_AFTER);
@@ -111,6 +118,7 @@ export class View {
     cancelAnimationFrame(this.frame);
     clearTimeout(this.settling);
     this.ignoreKeys();
+    this.ended.abort();
   }
 
   get stack() {

@@ -27,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     recording.add_argument("--device", default="auto")
 
-    _add(benchmarks, "app", "seconds until a real Chromium shows a heatmap", repeats=5, needs_model=False)
+    _add(benchmarks, "app", "seconds until a real Chromium shows attention", repeats=5, needs_model=False)
 
     views = _add(
         benchmarks, "views", "the linked view beside BertViz, in a real Chromium", repeats=3, needs_model=False

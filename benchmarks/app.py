@@ -1,4 +1,4 @@
-"""How long a visitor waits: from `streamlit run` to the first heatmap, and from Enter to the next one.
+"""How long a visitor waits: from `streamlit run` to the first view of attention, and from Enter to the next one.
 
 A real headless Chromium looks at the page, as often as it draws a frame.
 """
@@ -10,18 +10,14 @@ import torch
 from playwright.sync_api import Error, Page, TimeoutError, sync_playwright
 from tqdm import tqdm
 
+from benchmarks.devtools import STOPWATCH
 from benchmarks.report import Report, Row, machine
 from benchmarks.sentences import SENTENCES
 from benchmarks.servers import PATIENCE, free_port, streamlit
 from tests.browser import chromium
 
-HEATMAP = """() => {
-    const chart = document.querySelector(".st-key-heatmap");
-    const image = chart?.querySelector(".heatmaplayer image")?.getAttribute("href");
-    const ticks = [...chart?.querySelectorAll("[class$=tick] text") ?? []].map(tick => tick.textContent);
-    return image && ticks.length ? image + ticks.join() : null;
-}"""
-"""The picture and the labels of the heatmap on the page; null while there is none."""
+SHOWN = "() => stopwatch.isDrawn() ? stopwatch.view().view.payload.meta.id : null"
+"""What the linked view on the page shows; null while there is none, or while it is being drawn."""
 
 
 def benchmark(repeats: int) -> Report:
@@ -31,18 +27,19 @@ def benchmark(repeats: int) -> Report:
         browser = playwright.chromium.launch(executable_path=chromium.find(playwright))
         for sentence in tqdm(SENTENCES[-repeats:], unit="start"):
             page = browser.new_page()
+            page.add_init_script(STOPWATCH)
             port = free_port()
             start = time.perf_counter()
             with streamlit("viz_app/main.py", port) as server:
                 _open(page, f"http://127.0.0.1:{port}", server)
-                shown = _wait_for_heatmap(page, other_than=None)
+                shown = _wait_for_view(page, other_than=None)
                 first.append(time.perf_counter() - start)
                 page.wait_for_selector("[data-test-script-state=notRunning]")
 
                 page.locator(".st-key-text input").fill(sentence)
                 start = time.perf_counter()
                 page.locator(".st-key-text input").press("Enter")
-                _wait_for_heatmap(page, other_than=shown)
+                _wait_for_view(page, other_than=shown)
                 enter.append(time.perf_counter() - start)
             page.close()
         version = browser.version
@@ -50,7 +47,7 @@ def benchmark(repeats: int) -> Report:
     return Report(
         title="App: seconds that a visitor waits",
         unit="s",
-        rows=[Row("`streamlit run` to the first heatmap", first), Row("Enter to the new heatmap", enter)],
+        rows=[Row("`streamlit run` to the first view", first), Row("Enter to the new view", enter)],
         conditions=machine(torch.device("cpu"))
         | {"browser": f"headless Chromium {version}, open before, nothing cached"},
     )
@@ -71,12 +68,12 @@ def _open(page: Page, address: str, server: subprocess.Popen) -> None:
             time.sleep(0.02)
 
 
-def _wait_for_heatmap(page: Page, other_than: str | None) -> str:
-    """Wait until a heatmap is there and painted; returns what it shows."""
-    is_new = f"old => {{ const now = ({HEATMAP})(); return now && now !== old; }}"
+def _wait_for_view(page: Page, other_than: str | None) -> str:
+    """Wait until a view is there and painted; returns what it shows."""
+    is_new = f"old => {{ const now = ({SHOWN})(); return now && now !== old; }}"
     try:
         page.wait_for_function(is_new, arg=other_than, timeout=PATIENCE * 1000)
     except TimeoutError:
-        raise OSError(f"the page showed no new heatmap within {PATIENCE} s") from None
+        raise OSError(f"the page showed no new view within {PATIENCE} s") from None
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    return page.evaluate(HEATMAP)
+    return page.evaluate(SHOWN)

@@ -8,7 +8,9 @@ import {
 import { headColour } from "./colours.js";
 import { createDisplay } from "./display.js";
 import { element } from "./elements.js";
+import { saveFigure } from "./figure.js";
 import { showKeys } from "./keys.js";
+import { createMenu } from "./menu.js";
 import { createSegments } from "./segments.js";
 import { stepOnWheel } from "./wheel.js";
 
@@ -127,17 +129,37 @@ function tools(view) {
     view.setState({ pinnedQueries: [], pinnedKeys: [], pinnedCell: null });
   });
   const display = createDisplay(view);
+  const save = saveMenu(view);
   const link = button("Copy link", "", () => copyLink(link));
   link.hidden = !view.host.link;
   const screen = signButton("screen", "Full screen (F)", () => view.presenting.toggle());
   const help = signButton("help", "Keys (?)", () => showKeys(view));
-  group.append(unpin, display.button, display.panel, link, screen, help);
+  group.append(unpin, display.button, display.panel, save.button, save.panel, link, screen, help);
   const update = () => {
     const { pinnedQueries, pinnedKeys, pinnedCell } = view.state;
     unpin.hidden = !pinnedQueries.length && !pinnedKeys.length && !pinnedCell;
     display.update();
   };
   return { element: group, update };
+}
+
+/** Figures to keep, of the open drawing and of all heads. */
+function saveMenu(view) {
+  const { button: opener, panel } = createMenu("Save", "save");
+  const said = element("p", "said");
+  said.setAttribute("role", "status");
+  for (const [what, name] of [["drawing", "This drawing"], ["overview", "All heads"]]) {
+    const row = element("div", "setting");
+    row.append(element("span", "", name));
+    for (const format of ["svg", "png"]) {
+      const save = async () => (said.textContent = await saveFigure(view, what, format));
+      row.append(button(format.toUpperCase(), `Save as ${format.toUpperCase()}: ${name}`, save));
+    }
+    panel.append(row);
+  }
+  panel.append(said);
+  panel.addEventListener("toggle", () => (said.textContent = ""));
+  return { button: opener, panel };
 }
 
 /** The address of the page is the link: it follows what is shown. */

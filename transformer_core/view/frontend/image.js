@@ -117,14 +117,14 @@ class ImageDrawing {
         "Click a patch to read from there.";
     this.value.textContent = this.pointed === null ? "" : this.#patchText(this.pointed);
     this.canvas.setAttribute("aria-label", `${this.title.textContent}. ${this.share.textContent}`);
-    this.legend.firstChild.textContent = `${scaleName(this.#scale)}, up to the largest on a patch`;
+    this.legend.firstChild.textContent = `${scaleName(this.scale)}, up to the largest on a patch`;
     const look = { faint: view.theme.faint, titleFont: `11px ${view.theme.font}` };
     sizeCanvas(this.colourBar, BAR.width, BAR.height + 18);
     paintColourRange(clearedContext(this.colourBar), BAR, ["0", view.weightText(this.most)], look);
   }
 
   /** There is one row only: shares of its largest weight are what a linear scale shows. */
-  get #scale() {
+  get scale() {
     const { scale } = this.view.state;
     return scale === "row" ? "linear" : scale;
   }
@@ -147,7 +147,7 @@ class ImageDrawing {
     context.globalAlpha = OPACITY;
     this.patches.forEach((weight, patch) => {
       const share = this.most > 0 ? weight / this.most : 0;
-      context.fillStyle = Number.isNaN(weight) ? "rgb(128 128 128)" : cividisCss(scaled(share, this.#scale, 1));
+      context.fillStyle = Number.isNaN(weight) ? "rgb(128 128 128)" : cividisCss(scaled(share, this.scale, 1));
       context.fillRect(...box(patch));
     });
     context.globalAlpha = 1;

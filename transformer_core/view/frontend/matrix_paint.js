@@ -10,7 +10,7 @@ const NO_LEVEL = 256;
 const MARGIN = 5;
 
 /** What a colour scale is called, and where its ticks are. */
-const SCALE_TICKS = {
+export const SCALE_TICKS = {
   linear: { name: "weight, linear scale", ticks: [0, 0.25, 0.5, 0.75, 1], text: String },
   "square root": { name: "weight, square root scale", ticks: [0, 0.05, 0.25, 0.5, 1], text: String },
   log: { name: "weight, logarithmic scale", ticks: [SMALLEST, 0.01, 0.1, 1], text: logTick },

@@ -1,0 +1,130 @@
+// The drawings as figures to keep, as SVG or PNG: with axes, tokens, colour bar, and a caption that says what they show.
+
+import { imageFigure } from "./figure_image.js";
+import { linesFigure } from "./figure_lines.js";
+import { matrixFigure } from "./figure_matrix.js";
+import { overviewFigure } from "./figure_overview.js";
+import { productFigure } from "./figure_product.js";
+import { FAINT, INK, label, svg, WORD_FONT, wrapped } from "./figure_svg.js";
+import { listed, shownName } from "./names.js";
+
+const MARGIN = 16, LINE = 16;
+
+/** Pixels of a PNG for each of the SVG: about 300 to the inch of a page. */
+const SHARPNESS = 3;
+
+/** Pixels that every browser's canvas can have: on a side, and in all. */
+const MOST_SIDE = 16384, MOST_PIXELS = 120e6;
+
+/**
+ * Save a figure as a file.
+ * @param {import("./view.js").View} view
+ * @param {"drawing"|"overview"} what the open drawing, or all heads.
+ * @param {"svg"|"png"} format
+ * @returns {Promise<string>} what is to be said of it; empty if there is nothing.
+ */
+export async function saveFigure(view, what, format) {
+  const figure = figureOf(view, what);
+  if (typeof figure === "string") return figure;
+  const text = `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(figure)}`;
+  const file = format === "svg" ? new Blob([text], { type: "image/svg+xml" }) : await rasterised(figure, text);
+  if (!file) return "This figure is too large for a PNG. Save it as SVG.";
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(file);
+  link.download = `${fileName(view, what)}.${format}`;
+  link.click();
+  // Not at once: the browser reads it after the click.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  return "";
+}
+
+/** The figure as one SVG element, or why there is none. */
+function figureOf(view, what) {
+  const drawn = what === "overview" ? overviewFigure(view) : drawing(view);
+  if (typeof drawn === "string") return drawn;
+  const width = Math.ceil(Math.max(drawn.width, 420)) + 2 * MARGIN;
+  const caption = captionOf(view, what).flatMap((line) => wrapped(line, width - 2 * MARGIN, WORD_FONT));
+  const height = Math.ceil(drawn.height) + 2 * MARGIN + 12 + caption.length * LINE;
+  const figure = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}` });
+  figure.append(svg("title", {}, captionOf(view, what)[0]), svg("desc", {}, captionOf(view, what).slice(1).join(" ")));
+  figure.append(svg("rect", { width, height, fill: "#ffffff" }));
+  drawn.element.setAttribute("transform", `translate(${MARGIN} ${MARGIN})`);
+  figure.append(drawn.element);
+  caption.forEach((line, i) => {
+    const y = Math.ceil(drawn.height) + MARGIN + 16 + (i + 1) * LINE - 4;
+    figure.append(label(line, MARGIN, y, { ...WORD_FONT, fill: i ? FAINT : INK, class: "caption" }));
+  });
+  return figure;
+}
+
+function drawing(view) {
+  const { state } = view;
+  if (state.view === "lines" && view.isPooled) return "The weights of this head are here only as a small picture.";
+  if (state.view === "lines") return linesFigure(view);
+  if (state.view === "matrix") return matrixFigure(view);
+  if (state.view === "product") {
+    const pair = view.currentAnswer?.pair;
+    if (!pair || pair.reason) return "There are no products to save.";
+    return productFigure(pair, view.details.product.steps);
+  }
+  const { patches, row, scale } = view.details.image;
+  return row ? imageFigure(view.payload.meta.image, patches, scale) : "There are no weights of patches to save.";
+}
+
+/** What is shown, of which model and text, after which filters: the first line says most. */
+function captionOf(view, what) {
+  const { state, stack, payload } = view;
+  const { text, second_text: second, answer, source } = payload.meta;
+  const shown = what === "overview"
+    ? `All heads of ${payload.stacks.filter((each) => !each.whole).map((each) => each.title).join(", ")}.`
+    : `${stack.title}, ${placeOf(view)}.`;
+  // These two are about a query, or a pair.
+  const about = what === "drawing" && ["image", "product"].includes(state.view) && view.detail.title.textContent;
+  const filters = [
+    state.view === "lines" && what === "drawing" && `Lines: the strongest weights of each query, up to ` +
+      `${Math.round(state.share * 100)} % of its row.`,
+    what === "drawing" && state.hideSpecial && "Special tokens are hidden, and rows sum to 1 without them.",
+    what === "drawing" && state.mergeWords && "Sub-words are merged to words.",
+  ];
+  return [
+    [shown, ...filters].filter(Boolean).join(" "),
+    about,
+    `Text: ${text}${second ? ` / ${second}` : ""}`,
+    answer && `Answer: ${answer}`,
+    `Rows are queries, columns are keys; layers, heads and positions count from 1. Model: ${source}.`,
+  ].filter(Boolean);
+}
+
+function placeOf(view) {
+  const { state } = view;
+  const open = `layer ${state.layer + 1}, head ${state.head + 1}`;
+  if (state.view === "matrix") return shownName(state);
+  if (state.view === "lines") {
+    const heads = view.headsOf(state.layer);
+    return `layer ${state.layer + 1}, head${heads.length > 1 ? "s" : ""} ${listed(heads)}`;
+  }
+  return open;
+}
+
+/** A name that says what is in the file, and that every file system takes. */
+function fileName(view, what) {
+  const { state, stack, payload } = view;
+  const model = payload.meta.title.split(/[\\/]/).filter(Boolean).at(-1) ?? "";
+  const shown = what === "overview" ? ["all heads"] : [stack.title, state.view, placeOf(view)];
+  const plain = (part) => part.replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, 60).replace(/^-+|-+$/g, "");
+  return ["headlight", model, ...shown].map(plain).filter(Boolean).join("-").toLowerCase();
+}
+
+/** The figure as a PNG, as sharp as a canvas can have it; null if there is none. */
+async function rasterised(figure, text) {
+  const width = Number(figure.getAttribute("width")), height = Number(figure.getAttribute("height"));
+  const sharpness = Math.min(SHARPNESS, MOST_SIDE / Math.max(width, height), Math.sqrt(MOST_PIXELS / (width * height)));
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.floor(width * sharpness);
+  canvas.height = Math.floor(height * sharpness);
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+}

@@ -1,0 +1,86 @@
+// Lines as a figure: two columns of tokens, the strongest edges between them, and which colour is which head.
+
+import { headColour } from "./colours.js";
+import { ACCENT, FAINT, label, svg, textWidth, TOKEN_FONT } from "./figure_svg.js";
+import { lineOpacity } from "./raster.js";
+import { shortened } from "./tokens.js";
+import { edgesOf } from "./weights.js";
+
+const ROW = 20, SPAN = 460, TOP = 46;
+
+/** @returns {{element: SVGElement, width: number, height: number}} */
+export function linesFigure(view) {
+  const { stack, state, pinned } = view;
+  const { queries, keys } = view.lens();
+  const heads = view.headsOf(state.layer);
+  const names = { queries: queries.map(shownLabel), keys: keys.map(shownLabel) };
+  const widest = (texts) => Math.max(0, ...texts.map((text) => textWidth(text, TOKEN_FONT)));
+  const title = `query (row): ${stack.queryLabel}`;
+  const left = Math.ceil(Math.max(widest(names.queries), 60)) + 16, right = left + SPAN;
+  const width = Math.ceil(Math.max(right + 16 + widest(names.keys), right + 170, textWidth(title, TOKEN_FONT) + 20));
+  const element = svg("g", {});
+  element.append(
+    label(title, 0, TOP - 12, { "font-weight": "bold" }),
+    label(`key (column): ${stack.keyLabel}`, right + 6, TOP - 12, { "font-weight": "bold" }),
+  );
+  const middle = (place) => TOP + (place + 0.5) * ROW;
+  heads.forEach((head) => element.append(lines(view, head, middle, left, right)));
+  addTokens(element, names.queries, new Set(pinned.rows), { x: left - 6, anchor: "end", name: "query" }, middle);
+  addTokens(element, names.keys, new Set(pinned.columns), { x: right + 6, anchor: "start", name: "key" }, middle);
+  const bottom = middle(Math.max(queries.length, keys.length));
+  element.append(legend(heads, left, bottom, width));
+  return { element, width, height: bottom + 20 * Math.ceil(heads.length / headsInRow(left, width)) + 4 };
+}
+
+function shownLabel({ label: text }) {
+  return shortened(text, 24);
+}
+
+/** The edges of a head: with pins, those of the pinned tokens alone. */
+function lines(view, head, middle, left, right) {
+  const { layer } = view.state, { pinned } = view;
+  const { css, dash } = headColour(head, false);
+  const group = svg("g", { class: `head-${head + 1}`, stroke: css, "stroke-width": 2, "stroke-dasharray": dash.join(" ") });
+  const add = (row, column, value) => {
+    if (!(value > 0)) return;
+    const ends = { x1: left, y1: middle(row), x2: right, y2: middle(column) };
+    group.append(svg("line", { ...ends, "stroke-opacity": lineOpacity(value).toFixed(3) }));
+  };
+  if (pinned.cell) {
+    const matrix = view.matrix(layer, head);
+    add(...pinned.cell, matrix.values[pinned.cell[0] * matrix.columns + pinned.cell[1]]);
+  }
+  const hasPins = pinned.rows.length + pinned.columns.length > 0;
+  if (pinned.cell && !hasPins) return group;
+  const all = view.edges(layer, head);
+  const edges = hasPins ? edgesOf(all, pinned.rows, pinned.columns) : all;
+  for (let edge = 0; edge < edges.count; edge++) add(edges.rows[edge], edges.columns[edge], edges.values[edge]);
+  return group;
+}
+
+function addTokens(element, names, pinned, { x, anchor, name }, middle) {
+  names.forEach((text, place) => {
+    const look = pinned.has(place) ? { "font-weight": "bold", fill: ACCENT } : {};
+    element.append(label(text, x, middle(place) + 4, { ...TOKEN_FONT, ...look, "text-anchor": anchor, class: name }));
+  });
+}
+
+const LEGEND = 74;
+
+function headsInRow(left, width) {
+  return Math.max(1, Math.floor((width - left) / LEGEND));
+}
+
+/** A line and a number for each head. */
+function legend(heads, left, top, width) {
+  const group = svg("g", { class: "legend" });
+  const inRow = headsInRow(left, width);
+  heads.forEach((head, i) => {
+    const x = left + (i % inRow) * LEGEND, y = top + 20 * Math.floor(i / inRow);
+    const { css, dash } = headColour(head, false);
+    const style = { stroke: css, "stroke-width": 3, "stroke-dasharray": dash.join(" ") };
+    group.append(svg("line", { x1: x, x2: x + 20, y1: y, y2: y, ...style }));
+    group.append(label(`head ${head + 1}`, x + 24, y + 4, { fill: FAINT, "font-size": 11 }));
+  });
+  return group;
+}

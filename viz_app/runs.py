@@ -24,7 +24,6 @@ SECONDS_TO_RETURN = 1.0
 SECONDS_BETWEEN_LOOKS = 0.2
 """How often those who wait are told how it goes."""
 
-
 SECONDS_TO_END = 2.0
 """So long a server that ends waits for its runs to end, since PyTorch may crash when it is cut off."""
 
@@ -41,8 +40,8 @@ class _Worker(threading.Thread):
         super().__init__(name="run", daemon=True)
         self._work: Callable[[], None] | None = None
         self._has_work = threading.Semaphore(0)
-        self._all.append(self)
         self.start()
+        self._all.append(self)
 
     def do(self, work: Callable[[], None]) -> None:
         self._work = work
@@ -184,9 +183,11 @@ class SharedResults(Generic[Result]):
                 return self._cache[key]
             run = self._runs.get(key)
             if run is None or not run.can_be_joined:
-                run = self._runs[key] = Run(compute, self._lock)
+                run = Run(compute, self._lock)
                 run.join()
                 run.start(lambda result: self._keep(key, run, result), lambda: self._forget(key, run))
+                # Not before: nobody may wait for a run for which there is no thread. It keeps nothing without the lock.
+                self._runs[key] = run
             else:
                 run.join()
         return run.result(watch)

@@ -47,7 +47,7 @@ class Session:
         self.watches = threading.Event()
         self.run = None
         self.outcome: list[object] = []
-        self._thread = threading.Thread(target=self._wait, args=(results, work, key))
+        self._thread = threading.Thread(target=self._wait, args=(results, work, key), daemon=True)
         self._thread.start()
 
     def _wait(self, results: SharedResults, work: Work, key: str) -> None:
@@ -164,6 +164,19 @@ def test_failures_are_told_to_all_who_wait_and_not_kept(results):
     begun.set()
     assert all(isinstance(session.result(), ValueError) for session in sessions)
     assert results.get("key", lambda: "whole") == "whole"
+
+
+def test_nobody_waits_for_a_run_that_got_no_thread(results, work, monkeypatch):
+    def no_thread():
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as full:
+        full.setattr(runs._Worker, "free", no_thread)
+        with pytest.raises(RuntimeError, match="new thread"):
+            results.get("key", work)
+    work.go_on.set()
+    session = Session(results, work)
+    assert session.result() == "result 1"
 
 
 def test_a_run_inside_a_run_ends_with_it(results, work, monkeypatch):

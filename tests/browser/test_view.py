@@ -56,3 +56,13 @@ def test_the_summary_names_the_largest_numbers_beside_what_is_none(open_view):
     assert first.text_content().replace("\u2068", "").replace("\u2069", "") == (
         "Query “c” (row 3) → key “y” (column 2): 0.95"
     )
+
+
+def test_a_matrix_does_not_call_a_weight_the_largest_that_is_not(open_view):
+    scores = torch.zeros(1, 3, 3) + torch.full((3, 3), -torch.inf).triu(1)
+    scores[0, 2, 0] = 1
+    view = open_view(examples.inspection(examples.stack("self", [scores], "abc", "abc")))
+    view.change(view="matrix")
+    described = view.root.locator(".matrix .plot").get_attribute("aria-label")
+    # The first row has a weight of 1, at the only token that it may attend to. exp(1) / (exp(1) + 2) = 0.576
+    assert "The strongest pair: query" in described and described.endswith("0.58.")

@@ -142,7 +142,8 @@ class MatrixDrawing {
     const start = `Matrix of ${view.stack.title}, ${shownName(view.state)}: ${matrix.rows} rows of queries and ` +
       `${matrix.columns} columns of keys.`;
     const pair = strongestPair(matrix);
-    return pair ? `${start} The largest weight: ${this.#cellText(pair.row, pair.column)}.` : `${start} No weight is a number above zero.`;
+    if (!pair) return `${start} No weight is a number above zero.`;
+    return `${start} The strongest pair: ${this.#cellText(pair.row, pair.column)}.`;
   }
 
   /** Point at a cell, a row or a column, or at nothing. */

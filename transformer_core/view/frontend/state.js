@@ -1,8 +1,6 @@
 // What of an inspection is shown, and how: everything that a link holds. Layers, heads and tokens count from 0.
 
-export const VIEWS = ["lines", "matrix", "product", "image"];
 export const SCALES = ["square root", "linear", "log", "row"];
-export const COMBINATIONS = ["head", "mean", "max"];
 
 export const DEFAULTS = {
   stack: null,

@@ -2,7 +2,6 @@
 
 import { WEIGHTS } from "./payload.js";
 
-/** Of the tokens, those that are shown, and which of them make one row or column. */
 /**
  * @typedef {{label: string, members: number[], isSpecial: boolean}} Group tokens that are shown as one
  * @typedef {{queries: Group[], keys: Group[], isIdentity: boolean}} Lens

@@ -17,6 +17,17 @@ def test_of_what_heads_have_in_common_only_the_shown_is_kept(open_view):
     assert view.root.evaluate(kept) == 1
 
 
+def test_edges_that_are_kept_take_no_more_room_than_they_need(open_view):
+    view = open_view(examples.inspection(examples.stack("self", [torch.eye(20)[None] * 20], "a" * 20, "a" * 20)))
+    numbers, room = view.root.evaluate(
+        """root => {
+            const { count, rows, columns, values } = root.view.edges(0, 0);
+            return [count, [rows, columns, values].map(each => each.buffer.byteLength)];
+        }"""
+    )
+    assert numbers == 20 and room == [2 * 20, 2 * 20, 4 * 20]
+
+
 def test_a_view_that_has_ended_hears_of_nothing(open_view):
     view = open_view(examples.odd())
     view.root.evaluate(

@@ -167,11 +167,12 @@ export function strongestEdges(matrix, share) {
       weights[count++] = value;
     }
   }
+  // Copies: these are kept for every head that is looked at, without the room for all that might have been found.
   return {
     count,
-    rows: found.rows.subarray(0, count),
-    columns: found.columns.subarray(0, count),
-    values: weights.subarray(0, count),
+    rows: found.rows.slice(0, count),
+    columns: found.columns.slice(0, count),
+    values: weights.slice(0, count),
   };
 }
 

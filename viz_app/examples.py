@@ -19,8 +19,8 @@ EXAMPLES = (
     Example(
         "Coreference",
         "I bought a car, but it is too small.",
-        "What “it” stands for decides the German pronoun: er, sie or es. Switch to Encoder: which heads of the row "
-        "“it” reach back to “car”? Then put a hat in its place: is the pronoun still right?",
+        "What “it” stands for decides the German pronoun: er, sie or es. In Encoder, click “it” and step through "
+        "layers and heads: which reach back to “car”? Then put a hat in its place: is the pronoun still right?",
     ),
     Example(
         "Word order",
@@ -30,7 +30,7 @@ EXAMPLES = (
     Example(
         "Agreement",
         "The children who live next door are very loud.",
-        "“are” agrees with “children”, not with its neighbour “door”. In Encoder, which heads connect the two?",
+        "“are” agrees with “children”, not with its neighbour “door”. Pin “are” in Encoder: which heads connect them?",
     ),
     Example(
         "Ambiguity",

@@ -84,7 +84,9 @@ def has_view(app: AppTest) -> bool:
 
 def say(app: AppTest, **changes: Any) -> AppTest:
     """What the browser says once its view shows something else, and what the page makes of it."""
-    app.session_state["view state"] = {**view(app).state, **changes}
+    state = {**view(app).state, **changes}
+    app.session_state["view state"] = state
+    app.session_state["shown"] = {**app.session_state["shown"], "state": state}
     return app.run()
 
 

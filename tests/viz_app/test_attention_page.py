@@ -201,9 +201,29 @@ def test_what_the_browser_says_is_checked_kept_and_put_into_the_address(app):
     assert {name: app.query_params[name] for name in expected} == expected | {}
     app.text_input(key="text").set_value(TEXT).run()
     assert_calm(app)
-    assert view(app).state["heads"] == [1, 3] and view(app).state["pinnedQueries"] == [2]
-    # The browser knows all that: nothing makes it start again.
-    assert view(app).serial <= serial + 1
+    assert view(app).state["heads"] == [1, 3] and view(app).serial <= serial + 1
+
+
+def test_a_pin_goes_with_its_token(app):
+    show(app, "The cat sees the dog.", "encoder")
+    say(app, pinnedQueries=[1, 2], pinnedKeys=[4], pinnedCell=[1, 4])
+    serial = view(app).serial
+    app.text_input(key="text").set_value("The dog sees the dog.").run()
+    assert_calm(app)
+    assert view(app).open_stack["queries"][1:5] == ["▁dog", "▁sees", "▁the", "▁dog"]
+    state = view(app).state
+    assert (state["pinnedQueries"], state["pinnedKeys"], state["pinnedCell"]) == ([2], [4], None)
+    assert view(app).serial == serial + 1, "the browser has to follow"
+
+
+@pytest.mark.parametrize(("pins", "axis"), [({"pinnedQueries": [3]}, 1), ({"pinnedKeys": [3]}, 0)])
+def test_of_a_single_pin_the_strongest_pair_is_explained(app, translator, pins, axis):
+    show(app, stack="encoder", layer=2, head=4)
+    say(app, view="product", **pins)
+    _, weights = expected_weights(translator, TEXT, "encoder", 1, 3)
+    partner = int(np.take(weights, 3, axis=1 - axis).argmax())
+    pair = view(app).answer["pair"]
+    assert (pair["query"], pair["key"]) == ((3, partner) if axis == 1 else (partner, 3))
 
 
 @pytest.mark.parametrize("garbage", [None, 3, "x", [1], {"layer": "NaN"}, {"heads": [[]], "pinnedCell": [1]}])

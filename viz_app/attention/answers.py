@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 from transformer_core.inspection.pair import explain
 
 from transformer_core.inspection.inspection import AttentionStack
@@ -28,7 +29,7 @@ def answer(stack: AttentionStack, state: dict[str, Any]) -> dict[str, Any]:
     if state["view"] != "product":
         return {**place, "cell": cell, "pair": None}
     if pair is None:
-        pair = strongest_pair(np.nan_to_num(stack.weights(layer, head).cpu().numpy()))[:2]
+        pair = strongest_pinned(np.nan_to_num(stack.weights(layer, head).cpu().numpy()), state)
     return {**place, "cell": cell, "pair": explain(stack, layer, head, *pair).to_json()}
 
 
@@ -39,3 +40,14 @@ def pinned_pair(state: dict[str, Any]) -> tuple[int, int] | None:
     if len(state["pinnedQueries"]) == len(state["pinnedKeys"]) == 1:
         return state["pinnedQueries"][0], state["pinnedKeys"][0]
     return None
+
+
+def strongest_pinned(weights: Float[np.ndarray, "query key"], state: dict[str, Any]) -> tuple[int, int]:
+    """The strongest pair of the last pinned query, or else of the last pinned key, or else of all."""
+    if state["pinnedQueries"]:
+        query = state["pinnedQueries"][-1]
+        return query, int(weights[query].argmax())
+    if state["pinnedKeys"]:
+        key = state["pinnedKeys"][-1]
+        return int(weights[:, key].argmax()), key
+    return strongest_pair(weights)[:2]

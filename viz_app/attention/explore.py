@@ -66,15 +66,41 @@ def shown_state(meta: dict[str, Any], choice: ModelChoice) -> tuple[dict[str, An
 
     At first it is what the address asks for. Another text keeps as much as it can; another model opens anew.
     """
-    shown = st.session_state.get(SHOWN, {"choice": choice, "serial": 0, "state": None})
+    shown = st.session_state.get(SHOWN, {"choice": choice, "serial": 0, "state": None, "tokens": None})
     if shown["choice"] != choice and not is_history_navigation():
         link.remember(opening_state(meta), meta)
     state, problems = link.restore(meta)
     link.note_problems(problems)
+    tokens = {stack["name"]: (stack["queries"], stack["keys"]) for stack in meta["stacks"]}
+    if shown["tokens"] and shown["tokens"] != tokens:
+        state = with_pins_that_stay(state, shown["tokens"].get(state["stack"], ([], [])), tokens[state["stack"]])
+        link.remember(state, meta)
     # What the browser said itself it need not be told.
     follows = state != checked_state(shown["state"], meta)[0]
-    st.session_state[SHOWN] = {"choice": choice, "serial": shown["serial"] + follows, "state": state}
-    return state, shown["serial"] + follows
+    serial = shown["serial"] + follows
+    st.session_state[SHOWN] = {"choice": choice, "serial": serial, "state": state, "tokens": tokens}
+    return state, serial
+
+
+def with_pins_that_stay(
+    state: dict[str, Any], before: tuple[list[str], list[str]], after: tuple[list[str], list[str]]
+) -> dict[str, Any]:
+    """The state without pins of tokens that another text does not have at the same place.
+
+    Args:
+        before, after: labels of the rows and of the columns.
+    """
+    rows, columns = (
+        {place for place, (old, new) in enumerate(zip(*labels, strict=False)) if old == new}
+        for labels in zip(before, after, strict=True)
+    )
+    cell = state["pinnedCell"]
+    return {
+        **state,
+        "pinnedQueries": [place for place in state["pinnedQueries"] if place in rows],
+        "pinnedKeys": [place for place in state["pinnedKeys"] if place in columns],
+        "pinnedCell": cell if cell and cell[0] in rows and cell[1] in columns else None,
+    }
 
 
 def take_state() -> None:
@@ -123,12 +149,13 @@ def offer_files(inspection: Inspection, state: dict[str, Any]) -> None:
     popover = st.popover("Download", key="files", on_change="rerun")
     if not popover.open:
         return
-    for suffix, what in FORMATS.items():
-        popover.download_button(
-            what,
-            partial(write, inspection, suffix, state),
-            file_name(inspection, suffix),
-            key=f"download{suffix}",
-            on_click="ignore",
-            width="stretch",
-        )
+    with popover.container(horizontal=True):
+        for suffix, (name, what) in FORMATS.items():
+            st.download_button(
+                name,
+                partial(write, inspection, suffix, state),
+                file_name(inspection, suffix),
+                key=f"download{suffix}",
+                help=what,
+                on_click="ignore",
+            )

@@ -10,12 +10,12 @@ from transformer_core.inspection.inspection import Inspection
 from transformer_core.view.html_file import to_page
 
 FORMATS = {
-    ".html": "Web page: this view, without a server",
-    ".npz": "NumPy: all weights as arrays",
-    ".json": "JSON: all weights as numbers",
-    ".csv": "CSV: a row for each weight",
+    ".html": ("Web page", "This view in a file that needs no server and no network"),
+    ".npz": ("NumPy", "All weights as arrays, in full precision"),
+    ".json": ("JSON", "All weights as numbers, in full precision"),
+    ".csv": ("CSV", "A row for each weight, in full precision"),
 }
-"""What each suffix is, for a button."""
+"""What each suffix is called on its button, and what it is."""
 
 LONGEST_NAME = 40
 """Characters of the model's name, and of the text, in the name of a file."""

@@ -91,9 +91,7 @@ def how_to_read(stack: AttentionStack, model: InspectableModel, sees_later: bool
     decides = model.family in ("causal", "text-to-text") and stack.name in ("self", "decoder", "cross")
     next_token = "next token of the " + _answer(model) if stack.name == "cross" else "next token"
     share = (
-        f"At each row the {next_token} is decided"
-        if decides
-        else "The colour of a cell is the share of the row's attention that goes there"
+        f"At each row the {next_token} is decided" if decides else "A weight is the share of the row that goes there"
     )
     return (
         f"Each row is {row} that reads (query), each column {column} that it reads from (key){order} "
@@ -107,7 +105,7 @@ def _row_and_column(stack: AttentionStack, model: InspectableModel) -> tuple[str
         return f"a token of text {rows}", f"a token of text {columns}"
     answer = f"a token of the {_answer(model)}"
     return {
-        "encoder": ("a token of the text", "a token"),
+        "encoder": ("a token", "a token"),
         "decoder": (answer, "a token"),
         "cross": (answer, "a token of the text"),
     }.get(stack.name, ("a token", "a token"))

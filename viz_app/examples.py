@@ -19,8 +19,8 @@ EXAMPLES = (
     Example(
         "Coreference",
         "I bought a car, but it is too small.",
-        "What “it” stands for decides the German pronoun: er, sie or es. In Encoder, click “it” and step through "
-        "layers and heads: which reach back to “car”? Then put a hat in its place: is the pronoun still right?",
+        "What “it” stands for decides the German pronoun: er, sie or es. In Encoder, click “it”: which heads "
+        "reach back to “car”? Then put a hat in its place: is the pronoun still right?",
     ),
     Example(
         "Word order",

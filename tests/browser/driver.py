@@ -74,9 +74,10 @@ class App:
         self.wait()
 
     def wait(self) -> None:
-        """Until the server has nothing left to do and the charts are drawn."""
+        """Until the server has nothing left to do, and the view or the charts are drawn."""
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-        expect(self.page.locator("[data-testid=stPlotlyChart] .main-svg").first).to_be_visible(timeout=PATIENCE)
+        drawn = self.page.locator(".headlight[aria-busy=false], [data-testid=stPlotlyChart] .main-svg").first
+        expect(drawn).to_be_visible(timeout=PATIENCE)
 
     def go_to(self, title: str) -> None:
         """Follow the navigation to another page."""
@@ -99,19 +100,32 @@ class App:
         return self.page.locator(".headlight-answer")
 
     @property
-    def readout(self) -> Locator:
-        return self.page.locator(".headlight-readout")
+    def view(self) -> Locator:
+        """The linked view, with all that is in it."""
+        return self.page.locator(".headlight")
 
     @property
-    def grid(self) -> Locator:
-        return self.page.locator(".st-key-grid .js-plotly-plot")
+    def readout(self) -> Locator:
+        return self.view.locator(".readout .selected")
+
+    @property
+    def state(self) -> dict:
+        """What the view shows."""
+        return self.view.evaluate("root => root.view.state")
+
+    @property
+    def queries(self) -> list[str]:
+        """The tokens of the open stack's rows."""
+        return self.view.evaluate("root => root.view.stack.queries")
 
     @property
     def heatmap(self) -> Locator:
+        """The exact weights of the open head, drawn where `exact=true` is in the address."""
         return self.page.locator(".st-key-heatmap .js-plotly-plot")
 
-    def number(self, label: str) -> Locator:
-        return self.page.get_by_label(label, exact=True)
+    def chip(self, head: int) -> Locator:
+        """The chip of a head, counted from 1."""
+        return self.view.get_by_role("button", name=f"Head {head}", exact=True)
 
     def translate(self, text: str, answer: str) -> None:
         """Type a text, press Enter, and wait for the answer that is due."""
@@ -121,29 +135,16 @@ class App:
         self.wait()
 
     def choose_stack(self, name: str) -> None:
-        self.page.get_by_role("radio", name=name, exact=True).click()
+        self.view.get_by_role("radio", name=name, exact=True).click()
         self.expect_readout(f"{name}, layer")
 
     def expect_readout(self, beginning: str) -> None:
         expect(self.readout).to_contain_text(beginning, timeout=PATIENCE)
         self.wait()
 
-    def click_point(self, plot: Locator, point: tuple[float, float]) -> None:
-        """Click where a chart has a point, once the page has stopped moving."""
-        before, place = None, plot.evaluate(TO_SCREEN, point)
-        while place != before:
-            self.page.wait_for_timeout(100)
-            before, place = place, plot.evaluate(TO_SCREEN, point)
-        self.page.mouse.click(*place)
-
-    def click_thumbnail(self, layer: int, head: int) -> None:
-        """Click the thumbnail of a head, both counted from 1."""
-        markers = self.grid.evaluate("plot => ({at: plot.data[1].customdata, x: plot.data[1].x, y: plot.data[1].y})")
-        index = [list(place) for place in markers["at"]].index([layer - 1, head - 1])
-        self.click_point(self.grid, (markers["x"][index], markers["y"][index]))
-
     def hover(self, row: int, column: int) -> tuple[str, str, str]:
         """Query, key and weight as the hover text of a cell prints them; row and column are counted from 0."""
+        self.heatmap.scroll_into_view_if_needed()
         label = self.heatmap.locator(".hoverlayer .hovertext")
         self.page.mouse.move(1, 1)
         expect(label).to_have_count(0, timeout=PATIENCE)

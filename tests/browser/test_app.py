@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.driver import PATIENCE
 from tests.viz_app.formula import expected_weights
 from transformer_core import zoo
 from viz_app.examples import EXAMPLES
@@ -41,36 +42,31 @@ def test_it_opens_on_a_translated_example_and_fits_a_laptop(open_app, model):
     app = open_app()
     assert app.text_box.input_value() == EXAMPLES[0].text
     assert app.answer.inner_text() == model.inspect(EXAMPLES[0].text).answer
-    assert app.grid.is_visible() and app.heatmap.is_visible()
-    assert app.overflow() == (0, 0)
+    box = app.readout.bounding_box()
+    assert app.overflow()[0] == 0 and box["y"] + box["height"] <= 900
 
 
 def test_translate_pick_a_head_and_read_its_weights(open_app, cat):
-    app = open_app()
+    app = open_app("/?view=matrix&exact=true")
     app.translate(CAT, cat.answer)
-    app.click_thumbnail(layer=2, head=5)
-    app.expect_readout("Cross, layer 2, head 5.")
-    assert (app.number("Layer").input_value(), app.number("Head").input_value()) == ("2", "5")
-    assert_shows(app, cat.stacks["cross"], 2, 5)
-
+    app.chip(5).click()
+    app.expect_readout("Cross, layer 3, head 5.")
+    expect(app.page.get_by_text("Exact weights: cross, layer 3, head 5")).to_be_visible(timeout=PATIENCE)
+    app.wait()
+    assert_shows(app, cat.stacks["cross"], 3, 5)
     app.choose_stack("Encoder")
-    app.number("Layer").fill("1")
-    app.number("Layer").press("Enter")
-    app.expect_readout("Encoder, layer 1, head 5.")
-    app.number("Head").press("ArrowUp")
-    app.expect_readout("Encoder, layer 1, head 6.")
-    assert_shows(app, cat.stacks["encoder"], 1, 6)
-    # A head that was open before can be opened again.
-    app.click_thumbnail(layer=2, head=5)
-    app.expect_readout("Encoder, layer 2, head 5.")
-    app.click_thumbnail(layer=1, head=6)
-    app.expect_readout("Encoder, layer 1, head 6.")
+    app.view.get_by_role("button", name="Previous layer").click()
+    app.view.press("ArrowRight")
+    app.expect_readout("Encoder, layer 2, head 6.")
+    expect(app.page.get_by_text("Exact weights: encoder, layer 2, head 6")).to_be_visible(timeout=PATIENCE)
+    app.wait()
+    assert_shows(app, cat.stacks["encoder"], 2, 6)
 
 
 def test_a_head_on_screen_is_the_papers_formula(open_app, model):
     """Every weight of a row, against softmax(Q K^T / sqrt(d_k)) computed here from the model's own matrices."""
     _, expected = expected_weights(model.translator, CAT, "cross", layer=1, head=2)
-    app = open_app("/?text=the+cat+saw+the+cat&stack=Cross&layer=2&head=3")
+    app = open_app("/?text=the+cat+saw+the+cat&stack=cross&layer=2&head=3&exact=true")
     app.expect_readout("Cross, layer 2, head 3.")
     row = 2
     shown = [float(app.hover(row, column)[2]) for column in range(expected.shape[1])]
@@ -78,22 +74,56 @@ def test_a_head_on_screen_is_the_papers_formula(open_app, model):
 
 
 def test_repeated_words_stay_apart(open_app, cat):
-    app = open_app("/?text=the+cat+saw+the+cat&stack=Encoder&layer=2&head=3")
+    app = open_app("/?text=the+cat+saw+the+cat&stack=encoder&layer=2&head=3&exact=true")
     stack = cat.stacks["encoder"]
-    assert len(stack.key_tokens) >= 6
-    assert app.column_labels() == app.row_labels() == list(stack.key_tokens)
+    assert app.column_labels() == app.row_labels() == list(stack.key_tokens) == app.queries
     repeated = [column for column, token in enumerate(stack.key_tokens) if token == "▁cat"]
     assert len(repeated) == 2
     assert_shows(app, stack, 2, 3, [(row, column) for row in (0, 2) for column in repeated])
-    hovered = [app.hover(0, column)[1] for column in repeated]
-    assert hovered == [f"▁cat · position {column + 1}" for column in repeated]
 
 
 def test_a_link_restores_the_view(open_app):
-    app = open_app(f"/?text={CAT.replace(' ', '+')}&stack=Decoder&layer=2&head=7&scale=linear&beam=2")
-    app.expect_readout("Decoder, layer 2, head 7.")
+    link = f"/?text={CAT.replace(' ', '+')}&stack=decoder&layer=2&head=7&heads=3.7&rows=2&scale=linear&beam=2"
+    app = open_app(link)
+    app.expect_readout("Decoder, layer 2, ")
     assert app.text_box.input_value() == CAT
-    assert "linear" in app.heatmap.locator(".cbtitle").inner_html()
+    expected = {"stack": "decoder", "layer": 1, "head": 6, "heads": [2, 6], "pinnedQueries": [1], "scale": "linear"}
+    assert app.state | expected == app.state
+    app.page.reload()
+    app.wait()
+    assert app.state | expected == app.state
+
+
+def test_what_is_done_in_the_view_reaches_the_server_once_it_has_settled(open_app):
+    app = open_app("/?stack=encoder&layer=2&head=3")
+    sent: list[int] = []
+    app.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(len(frame))))
+    app.page.reload()
+    app.wait()
+    app.page.wait_for_timeout(500)
+    sent.clear()
+    tokens = app.view.get_by_role("listbox").first.get_by_role("option")
+    for place in range(tokens.count()):
+        tokens.nth(place).hover()
+    app.page.wait_for_timeout(500)
+    assert sent == []
+    # Steps that follow each other at once are one message.
+    app.view.evaluate("root => { for (const layer of [0, 2, 3]) root.view.setState({layer, layers: [layer]}); }")
+    tokens.nth(1).click()
+    expect(app.page).to_have_url(f"{app.server}/?stack=encoder&head=3&rows=2", timeout=PATIENCE)
+    app.page.wait_for_timeout(300)
+    assert len(sent) == 1
+
+
+def test_the_next_example_by_key_and_another_page_and_back(open_app):
+    app = open_app("/?stack=encoder&layer=2&head=3&hide=special")
+    app.view.press("n")
+    expect(app.text_box).to_have_value(EXAMPLES[1].text, timeout=PATIENCE)
+    app.wait()
+    app.go_to("Positions")
+    app.page.get_by_test_id("stTopNavLink").get_by_text("Attention", exact=True).click()
+    app.expect_readout("Encoder, layer 2, head 3.")
+    assert app.state["hideSpecial"] and app.text_box.input_value() == EXAMPLES[1].text
 
 
 @pytest.mark.parametrize("title", ["Positions", "Training"])
@@ -124,9 +154,9 @@ def test_markup_in_the_text_is_only_text(open_app, model, text):
     app = open_app()
     app.translate(text, model.inspect(text).answer)
     app.choose_stack("Encoder")
-    shown = "".join(app.column_labels()).replace("▁", "")
+    shown = "".join(app.view.get_by_role("option").all_inner_texts()).replace("▁", "")
     assert "<" in shown and ">" in shown
-    assert app.heatmap.locator(".x2tick text tspan[style*=bold], .x2tick a").count() == 0
+    assert app.view.locator("b, script, img[src=x]").count() == 0
     assert app.page.locator("img[src=x]").count() == 0
 
 
@@ -137,15 +167,18 @@ def test_an_empty_text_is_asked_for_and_the_next_one_works(open_app, cat):
     message = app.page.get_by_test_id("stAlert")
     message.wait_for()
     assert "no text" in message.inner_text()
-    assert app.heatmap.count() == 0 and app.answer.count() == 0
+    assert app.view.count() == 0 and app.answer.count() == 0
     app.translate(CAT, cat.answer)
     assert message.count() == 0
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_everything_can_be_read_in_both_themes(open_app, theme):
-    app = open_app(theme=theme)
-    for text in (app.heatmap.locator(".x2tick text"), app.heatmap.locator(".y2title"), app.answer, app.readout):
+    app = open_app("/?exact=true", theme=theme)
+    for text in (
+        *(app.heatmap.locator(".x2tick text"), app.heatmap.locator(".y2title"), app.answer, app.readout),
+        app.view.get_by_role("option").nth(1),
+    ):
         assert app.contrast(text.first) >= 4.5
     for title, charts in (("Positions", 4), ("Training", 5)):
         app.go_to(title)
@@ -157,11 +190,7 @@ def test_a_phone_is_wide_enough(open_app, cat):
     app = open_app(width=390, height=844)
     app.translate(CAT, cat.answer)
     assert app.overflow()[0] == 0
-    app.number("Head").fill("4")
-    app.number("Head").press("Enter")
-    last = len(cat.stacks["cross"])
-    app.expect_readout(f"Cross, layer {last}, head 4.")
-    app.heatmap.scroll_into_view_if_needed()
-    assert_shows(app, cat.stacks["cross"], last, 4, [(1, 1)])
-    box = app.heatmap.bounding_box()
+    app.chip(4).dblclick()
+    app.expect_readout(f"Cross, layer {len(cat.stacks['cross'])}, head 4.")
+    box = app.view.bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 390

@@ -20,7 +20,7 @@ ROOT = Path(viz_app.__file__).parents[1]
 def test_every_page_opens(app, name):
     open_page(app, name)
     assert_calm(app)
-    assert app.get("plotly_chart")
+    assert app.get("bidi_component" if name == "attention" else "plotly_chart")
 
 
 def test_an_unexpected_failure_is_a_plain_message_and_goes_to_the_log(app, monkeypatch, caplog):

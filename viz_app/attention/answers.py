@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from transformer_core.inspection.pair import explain
 
 from transformer_core.inspection.inspection import AttentionStack
+from transformer_core.inspection.pair import explain
 from transformer_core.inspection.thumbnails import strongest_pair
 
 

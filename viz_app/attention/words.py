@@ -38,14 +38,6 @@ NO_ANSWER: dict[Family, str] = {
 }
 """What there is to do, or to see, where a model gave no answer in words."""
 
-STACK_NAMES = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross", "self": "Self"}
-
-
-def stack_name(name: str) -> str:
-    """A stack as the page calls it, say "Self, second text"; parts of a pair ("A to B") keep their names."""
-    stack, comma, rest = name.partition(",")
-    return STACK_NAMES.get(stack, stack) + comma + rest
-
 
 def purpose(name: str, architecture: str, family: Family) -> str:
     """What the model does, in a sentence. Of a folder, the last two names are enough to tell which it is."""

@@ -16,9 +16,6 @@ SEQUENTIAL = "cividis"
 DIVERGING = "RdBu"
 """Only for values with a sign."""
 
-ACCENT = "#f0641e"
-"""Marks what is selected. It stands out from every colour of cividis and on both grounds."""
-
 CODE_FONT = "Source Code Pro, monospace"
 """The font for tokens: the one that Streamlit brings along, or the reader's own."""
 

@@ -3,13 +3,11 @@
 from types import SimpleNamespace
 from typing import get_args
 
-import numpy as np
 import pytest
 
 from transformer_core.zoo import Family, StackShape
 from viz_app.attention import words
-from viz_app.attention.words import how_to_read, purpose, sizes, stack_name
-from viz_app.figures.attention import sees_later
+from viz_app.attention.words import how_to_read, purpose, sizes
 
 
 def stack(name="self", tokens=("a", "b"), columns=None, sinks=None):
@@ -54,29 +52,6 @@ def test_every_family_has_its_words(family):
 )
 def test_sizes(shapes, parameters, text):
     assert sizes([StackShape(name, heads) for name, heads in shapes], parameters) == text
-
-
-def test_stacks_have_names():
-    assert [stack_name(name) for name in ("self", "A to B", "self, second text", "cross")] == [
-        "Self",
-        "A to B",
-        "Self, second text",
-        "Cross",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("weights", "expected"),
-    [
-        (np.tril(np.full((2, 3, 3), 0.3)), False),
-        (np.full((2, 3, 3), 0.3), True),
-        (np.ones((2, 1, 1)), None),
-        (np.stack([np.eye(3), np.eye(3)[::-1]]), True),
-        (np.full((2, 3, 3), np.nan), None),
-    ],
-)
-def test_whether_rows_see_later_columns_is_read_off_the_weights(weights, expected):
-    assert sees_later(weights.astype(np.float32)) is expected
 
 
 def test_a_row_and_a_column_are_explained_for_each_kind():

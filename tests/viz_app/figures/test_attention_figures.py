@@ -1,4 +1,4 @@
-"""The head grid and the heatmap as pure functions."""
+"""The heatmap as a pure function."""
 
 import json
 
@@ -8,10 +8,7 @@ from plotly.colors import sample_colorscale
 
 from viz_app.figures.attention import (
     MAX_HEATMAP_TOKENS,
-    head_grid,
     head_heatmap,
-    thumbnail_cells,
-    thumbnail_note,
 )
 
 WEIGHTS = np.array([[0.7, 0.2, 0.1], [0.05, 0.05, 0.9]], dtype=np.float32)
@@ -78,54 +75,3 @@ def test_one_token_is_a_matrix_of_one():
 def test_the_square_root_scale_colours_a_quarter_as_the_linear_one_colours_a_half():
     stops = dict(heatmap(scale="square root").data[0].colorscale)
     assert [stops[position] for position in (0.0, 0.25, 1.0)] == sample_colorscale("cividis", [0.0, 0.5, 1.0])
-
-
-@pytest.mark.parametrize(
-    ("num_queries", "num_keys", "pooled"),
-    [(32, 5, None), (33, 5, "about 1 × 1 weights"), (512, 501, "about 16 × 16 weights"), (5, 80, "about 1 × 2.5")],
-)
-def test_pooled_thumbnails_say_what_a_cell_stands_for(num_queries, num_keys, pooled):
-    note = thumbnail_note(num_queries, num_keys).replace("\u00a0", " ")
-    assert "0" in note and "heatmap" in note
-    assert (pooled in note and "largest" in note) if pooled else "largest" not in note
-
-
-def test_the_grid_takes_layers_with_different_numbers_of_heads():
-    layers = [np.full((heads, 4, 6), 0.1, dtype=np.float32) for heads in (3, 1)]
-    figure = head_grid(layers, selected=(1, 0))
-    assert [tuple(place) for place in figure.data[1].customdata] == [(0, 0), (0, 1), (0, 2), (1, 0)]
-    assert np.isfinite(figure.data[0].z).sum() == 4 * 4 * 6
-
-
-def test_layers_run_downwards_and_are_counted_from_one():
-    figure = head_grid([np.zeros((2, 3, 3), dtype=np.float32)] * 3, selected=(0, 0))
-    assert figure.layout.yaxis.ticktext == ("1", "2", "3")
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]
-    assert figure.layout.xaxis.ticktext == ("1", "2")
-
-
-def test_wherever_one_clicks_the_nearest_thumbnail_is_meant():
-    figure = head_grid([np.zeros((2, 3, 3), dtype=np.float32)], selected=(0, 0))
-    assert figure.layout.hoverdistance == -1 and figure.layout.hovermode == "closest"
-    assert figure.data[0].hoverinfo == "skip"
-
-
-@pytest.mark.parametrize(("num_heads", "cells"), [(1, 32), (12, 32), (16, 32), (25, 20), (64, 8), (200, 8)])
-def test_thumbnails_of_many_heads_are_smaller(num_heads, cells):
-    assert thumbnail_cells(num_heads) == cells
-
-
-def test_a_note_speaks_of_the_cells_that_were_drawn():
-    assert "largest" in thumbnail_note(20, 20, cells=10)
-    assert "largest" not in thumbnail_note(20, 20, cells=20)
-
-
-def test_an_overview_of_many_layers_is_higher_and_numbers_some_of_them():
-    small = head_grid([np.zeros((2, 8, 8), dtype=np.float32)] * 3, (0, 0), height=340)
-    large = head_grid([np.zeros((64, 8, 8), dtype=np.float32)] * 48, (0, 0), height=340)
-    assert small.layout.height == 340 < large.layout.height
-    assert len(large.data[1].customdata) == 48 * 64
-    assert len(large.layout.xaxis.ticktext) < 32 and large.layout.xaxis.ticktext[0] == "1"
-    for axis, pitch in ((large.layout.xaxis, 9), (large.layout.yaxis, 9)):
-        for number, place in zip(axis.ticktext, axis.tickvals, strict=True):
-            assert place == (int(number) - 1) * pitch + 3.5

@@ -13,7 +13,7 @@ const MARGIN = 16, LINE = 16;
 /** Pixels of a PNG for each of the SVG: about 300 to the inch of a page. */
 const SHARPNESS = 3;
 
-/** Pixels that every browser's canvas can have: on a side, and in all. */
+/** Pixels that a canvas can have in Chrome, Firefox and Safari: on a side, and in all. */
 const MOST_SIDE = 16384, MOST_PIXELS = 120e6;
 
 /**
@@ -27,15 +27,18 @@ export async function saveFigure(view, what, format) {
   const figure = figureOf(view, what);
   if (typeof figure === "string") return figure;
   const text = `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(figure)}`;
-  const file = format === "svg" ? new Blob([text], { type: "image/svg+xml" }) : await rasterised(figure, text);
-  if (!file) return "This figure is too large for a PNG. Save it as SVG.";
+  const sharpness = sharpnessOf(figure);
+  const asIs = () => new Blob([text], { type: "image/svg+xml" });
+  const file = format === "svg" ? asIs() : await rasterised(figure, text, sharpness);
+  if (!file) return "This browser could not make the PNG. Save it as SVG.";
   const link = document.createElement("a");
   link.href = URL.createObjectURL(file);
   link.download = `${fileName(view, what)}.${format}`;
   link.click();
   // Not at once: the browser reads it after the click.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-  return "";
+  const isReduced = format === "png" && sharpness < SHARPNESS;
+  return isReduced ? "The PNG is less sharp than others, because the figure is large. The SVG is sharp." : "";
 }
 
 /** The figure as one SVG element, or why there is none. */
@@ -85,6 +88,7 @@ function captionOf(view, what) {
       `${Math.round(state.share * 100)} % of its row.`,
     what === "drawing" && state.hideSpecial && "Special tokens are hidden, and rows sum to 1 without them.",
     what === "drawing" && state.mergeWords && "Sub-words are merged to words.",
+    ...(what === "drawing" ? missing(view) : []),
   ];
   return [
     [shown, ...filters].filter(Boolean).join(" "),
@@ -93,6 +97,18 @@ function captionOf(view, what) {
     answer && `Answer: ${answer}`,
     `Rows are queries, columns are keys; layers, heads and positions count from 1. Model: ${source}.`,
   ].filter(Boolean);
+}
+
+/** What a matrix or lines cannot show. */
+function missing(view) {
+  const { state } = view;
+  if (state.view === "matrix") {
+    const { blocks, hasNaN } = view.shownMatrix();
+    return [blocks && "Each cell is the largest weight of a block of tokens.", hasNaN && "Hatched cells are not numbers."];
+  }
+  if (state.view !== "lines") return [];
+  const broken = view.headsOf(state.layer).filter((head) => view.matrix(state.layer, head).hasNaN);
+  return [broken.length > 0 && `Rows with weights that are not numbers have no lines (head ${listed(broken)}).`];
 }
 
 function placeOf(view) {
@@ -115,16 +131,32 @@ function fileName(view, what) {
   return ["headlight", model, ...shown].map(plain).filter(Boolean).join("-").toLowerCase();
 }
 
-/** The figure as a PNG, as sharp as a canvas can have it; null if there is none. */
-async function rasterised(figure, text) {
-  const width = Number(figure.getAttribute("width")), height = Number(figure.getAttribute("height"));
-  const sharpness = Math.min(SHARPNESS, MOST_SIDE / Math.max(width, height), Math.sqrt(MOST_PIXELS / (width * height)));
+function sizeOf(figure) {
+  return ["width", "height"].map((name) => Number(figure.getAttribute(name)));
+}
+
+/** Pixels of the PNG for each of the figure, as many as a canvas can have. */
+function sharpnessOf(figure) {
+  const [width, height] = sizeOf(figure);
+  return Math.min(SHARPNESS, MOST_SIDE / Math.max(width, height), Math.sqrt(MOST_PIXELS / (width * height)));
+}
+
+/** The figure as a PNG; null if the browser cannot make it. */
+async function rasterised(figure, text, sharpness) {
+  const [width, height] = sizeOf(figure);
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-  await image.decode();
+  try {
+    await image.decode();
+  } catch {
+    return null;
+  }
   const canvas = document.createElement("canvas");
   canvas.width = Math.floor(width * sharpness);
   canvas.height = Math.floor(height * sharpness);
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  // Not toBlob: Chromium encodes in idle time, and lets a page on which nothing moves wait for seconds.
+  const [kind, content] = canvas.toDataURL("image/png").split(",");
+  if (!kind.includes("png")) return null;
+  return new Blob([Uint8Array.from(atob(content), (character) => character.charCodeAt(0))], { type: "image/png" });
 }

@@ -1,7 +1,7 @@
 // Lines as a figure: two columns of tokens, the strongest edges between them, and which colour is which head.
 
 import { headColour } from "./colours.js";
-import { ACCENT, FAINT, label, svg, textWidth, TOKEN_FONT } from "./figure_svg.js";
+import { ACCENT, FAINT, label, svg, textWidth, TITLE_FONT, TOKEN_FONT } from "./figure_svg.js";
 import { lineOpacity } from "./raster.js";
 import { shortened } from "./tokens.js";
 import { edgesOf } from "./weights.js";
@@ -15,13 +15,14 @@ export function linesFigure(view) {
   const heads = view.headsOf(state.layer);
   const names = { queries: queries.map(shownLabel), keys: keys.map(shownLabel) };
   const widest = (texts) => Math.max(0, ...texts.map((text) => textWidth(text, TOKEN_FONT)));
-  const title = `query (row): ${stack.queryLabel}`;
-  const left = Math.ceil(Math.max(widest(names.queries), 60)) + 16, right = left + SPAN;
-  const width = Math.ceil(Math.max(right + 16 + widest(names.keys), right + 170, textWidth(title, TOKEN_FONT) + 20));
+  const titles = { query: `query (row): ${stack.queryLabel}`, key: `key (column): ${stack.keyLabel}` };
+  const left = Math.ceil(Math.max(widest(names.queries), textWidth(titles.query, TITLE_FONT))) + 16;
+  const right = left + SPAN;
+  const width = Math.ceil(right + 16 + Math.max(widest(names.keys), textWidth(titles.key, TITLE_FONT)));
   const element = svg("g", {});
   element.append(
-    label(title, 0, TOP - 12, { "font-weight": "bold" }),
-    label(`key (column): ${stack.keyLabel}`, right + 6, TOP - 12, { "font-weight": "bold" }),
+    label(titles.query, left - 6, TOP - 12, { ...TITLE_FONT, "text-anchor": "end" }),
+    label(titles.key, right + 6, TOP - 12, TITLE_FONT),
   );
   const middle = (place) => TOP + (place + 0.5) * ROW;
   heads.forEach((head) => element.append(lines(view, head, middle, left, right)));

@@ -1,7 +1,7 @@
 // A matrix as a figure: cells, both axes with their tokens, the pins, and a colour bar.
 
 import { cividisCss } from "./colours.js";
-import { ACCENT, COLOUR_BAR_HEIGHT, colourBar, hatch, label, svg, textWidth, TOKEN_FONT } from "./figure_svg.js";
+import { ACCENT, COLOUR_BAR_HEIGHT, colourBar, hatch, label, svg, textWidth, TITLE_FONT, TOKEN_FONT } from "./figure_svg.js";
 import { cellPicture, largest } from "./matrix_paint.js";
 import { shortened } from "./tokens.js";
 import { scaled } from "./weights.js";
@@ -21,14 +21,16 @@ export function matrixFigure(view) {
   const cell = Math.max(SMALLEST_CELL, Math.min(LARGEST_CELL, Math.floor(SIDE / Math.max(rows, columns))));
   const names = labelsOf(view, matrix);
   const widest = (texts) => Math.max(0, ...texts.map((text) => textWidth(text, TOKEN_FONT)));
-  const left = Math.ceil(widest(names.rows)) + 34, top = Math.ceil(widest(names.columns)) + 34;
-  const width = Math.max(left + columns * cell + 10, left + 240), bottom = top + rows * cell;
+  const titles = { row: `query (row): ${stack.queryLabel}`, column: `key (column): ${stack.keyLabel}` };
+  const left = Math.ceil(widest(names.rows)) + 34;
+  // The title of the rows is written upwards, and may need more room than few rows have.
+  const top = Math.ceil(Math.max(widest(names.columns) + 34, textWidth(titles.row, TITLE_FONT) - rows * cell));
+  const width = left + Math.ceil(Math.max(columns * cell + 10, 240, textWidth(titles.column, TITLE_FONT)));
+  const bottom = top + rows * cell;
   const element = svg("g", {}, hatch());
   element.append(
-    label(`key (column): ${stack.keyLabel}`, left, 14, { "font-weight": "bold" }),
-    label(`query (row): ${stack.queryLabel}`, 0, 0, {
-      "font-weight": "bold", transform: `translate(14 ${bottom}) rotate(-90)`,
-    }),
+    label(titles.column, left, 14, TITLE_FONT),
+    label(titles.row, 0, 0, { ...TITLE_FONT, transform: `translate(14 ${bottom}) rotate(-90)` }),
   );
   const step = Math.ceil(LABEL / cell);
   names.rows.forEach((text, row) => {

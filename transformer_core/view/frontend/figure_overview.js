@@ -1,6 +1,6 @@
 // All heads as a figure: a thumbnail for each, a row of them for each layer, stack after stack.
 
-import { ACCENT, COLOUR_BAR_HEIGHT, colourBar, FAINT, label, svg } from "./figure_svg.js";
+import { ACCENT, COLOUR_BAR_HEIGHT, colourBar, FAINT, label, svg, textWidth, TITLE_FONT } from "./figure_svg.js";
 import { cellPicture } from "./matrix_paint.js";
 import { smallMatrixOf } from "./weights.js";
 
@@ -17,8 +17,10 @@ export function overviewFigure(view) {
   for (const stack of stacks) {
     const side = Math.max(SMALLEST, Math.min(LARGEST, Math.floor((WIDTH - 30) / stack.mostHeads) - GAP));
     const left = 30, pitch = side + GAP;
-    element.append(label(stack.title, left, top + 14, { "font-weight": "bold" }));
-    element.append(label("layer, head", left + 90, top + 14, { fill: FAINT, "font-size": 11 }));
+    element.append(label(stack.title, left, top + 14, TITLE_FONT));
+    const beside = left + textWidth(stack.title, TITLE_FONT) + 12;
+    element.append(label("rows: layers, columns: heads", beside, top + 14, { fill: FAINT, "font-size": 11 }));
+    widest = Math.max(widest, beside + 170);
     const first = top + 34;
     const number = (text, x, y, anchor) =>
       element.append(label(String(text), x, y, { "text-anchor": anchor, fill: FAINT, "font-size": 10 }));

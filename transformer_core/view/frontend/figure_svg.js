@@ -13,12 +13,16 @@ export const ACCENT = "#c2410c";
 /** Fonts that every machine has: a file cannot bring its own. */
 export const TOKEN_FONT = { "font-family": "monospace", "font-size": 12 };
 export const WORD_FONT = { "font-family": "sans-serif", "font-size": 12 };
+export const TITLE_FONT = { ...WORD_FONT, "font-weight": "bold" };
+
+/** What XML cannot hold, not even escaped (https://www.w3.org/TR/xml/#charsets): a text may have such characters. */
+const FORBIDDEN = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 /** An SVG element. Text is set as text, and its blanks stay. */
 export function svg(tag, attributes = {}, ...content) {
   const made = document.createElementNS(NAMESPACE, tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...content);
+  made.append(...content.map((each) => (typeof each === "string" ? each.replace(FORBIDDEN, "\ufffd") : each)));
   return made;
 }
 
@@ -30,15 +34,25 @@ export function textWidth(text, font) {
   return measuring.measureText(text).width;
 }
 
-/** The text in lines of at most so many pixels; a longer word has a line of its own. */
+/** The text in lines of at most so many pixels; a longer word, or a text without blanks, goes on in the next line. */
 export function wrapped(text, width, font) {
   const lines = [];
-  for (const word of text.split(" ")) {
+  for (const word of text.split(/\s+/)) {
     const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
     if (lines.length && textWidth(longer, font) <= width) lines[lines.length - 1] = longer;
-    else lines.push(word);
+    else lines.push(...pieces(word, width, font));
   }
   return lines;
+}
+
+function pieces(word, width, font) {
+  if (textWidth(word, font) <= width) return [word];
+  const found = [""];
+  for (const character of word) {
+    if (found.at(-1) && textWidth(found.at(-1) + character, font) > width) found.push("");
+    found[found.length - 1] += character;
+  }
+  return found;
 }
 
 /** A text at a place. */

@@ -1,5 +1,7 @@
-"""Figures that leave the view as SVG and PNG: read back, beside NumPy on the model's own weights."""
+"""Saved figures: what is in the files, beside NumPy on the model's own weights and Plotly's colours."""
 
+import base64
+import io
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -8,8 +10,9 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from plotly.colors import sample_colorscale
+from playwright.sync_api import expect
 
+from tests.browser.test_matrix import KEYS, QUERIES, inspection, on_scale, opened, scores, softmax
 from tests.browser.view_pages import ViewPage
 from tests.inspection import examples
 from transformer_core.view.payload import build
@@ -17,123 +20,229 @@ from transformer_core.view.state import opening_state
 
 pytestmark = pytest.mark.browser
 
-QUERIES = ("<s>", "Die", "Die", "</script><b>")
-KEYS = ("<s>", "the", "cat", "שלום", "the", "&amp;")
-HEADS = 3
 SVG = "{http://www.w3.org/2000/svg}"
+SHARPNESS = 3
 
 
-@pytest.fixture(scope="module")
-def scores() -> torch.Tensor:
-    return torch.randn(HEADS, len(QUERIES), len(KEYS), generator=torch.Generator().manual_seed(3)) * 1.5
-
-
-def softmax(scores: torch.Tensor) -> np.ndarray:
-    exponentials = np.exp(scores.double().numpy())
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
-
-
-def opened(open_view, scores: torch.Tensor, queries=QUERIES, keys=KEYS, **patch) -> ViewPage:
-    shown = examples.inspection(examples.stack("cross", [scores], queries, keys))
-    return open_view(shown, opening_state(build(shown).meta) | patch)
-
-
-def saved(view: ViewPage, form: str, folder: Path, what: str = "This drawing") -> Path:
-    """The file that the menu saves."""
-    view.root.get_by_role("button", name="Save", exact=True).click()
+def save(view: ViewPage, what: str, form: str) -> tuple[str, bytes]:
+    """Name and content of the file that the menu saves."""
+    panel = view.root.locator(".menu.save")
+    if not panel.is_visible():
+        view.root.get_by_role("button", name="Save", exact=True).click()
     with view.page.expect_download() as download:
-        view.root.get_by_title(f"Save as {form}: {what}").click()
-    path = folder / download.value.suggested_filename
-    download.value.save_as(path)
+        panel.get_by_title(f"Save as {form.upper()}: {what}").click()
     view.page.keyboard.press("Escape")
-    return path
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+def saved_svg(view: ViewPage, what: str = "This drawing") -> ElementTree.Element:
+    return ElementTree.fromstring(save(view, what, "svg")[1])
 
 
 def texts(figure: ElementTree.Element, name: str) -> list[str]:
-    return [each.text for each in figure.iter(f"{SVG}text") if each.get("class") == name]
+    return ["".join(text.itertext()) for text in figure.iter(f"{SVG}text") if text.get("class") == name]
+
+
+def caption(figure: ElementTree.Element) -> str:
+    return " ".join(texts(figure, "caption"))
 
 
 def group(figure: ElementTree.Element, name: str) -> ElementTree.Element:
     return next(each for each in figure.iter(f"{SVG}g") if each.get("class") == name)
 
 
-def colours(weights: np.ndarray) -> np.ndarray:
-    """Cividis at the square root of each weight, as Plotly has it."""
-    names = sample_colorscale("cividis", np.sqrt(weights).ravel().tolist())
-    return np.array([[float(value) for value in re.findall(r"[\d.]+", name)[:3]] for name in names])
+def cells(figure: ElementTree.Element, rows: int, columns: int) -> np.ndarray:
+    """Places on the colour scale, 0 to 1, of all cells, put where they are drawn."""
+    drawn = list(group(figure, "cells"))
+    assert len(drawn) == rows * columns
+    places = on_scale([[int(number) for number in re.findall(r"\d+", cell.get("fill"))] for cell in drawn])
+    found = np.full((rows, columns), np.nan)
+    for cell, place in zip(drawn, places, strict=True):
+        row, column = (
+            round(float(cell.get(at)) / float(cell.get(side))) for at, side in (("y", "height"), ("x", "width"))
+        )
+        found[row, column] = place
+    return found
 
 
-@pytest.mark.parametrize(
-    ("combine", "fold"), [("head", lambda maps: maps[0]), ("mean", lambda maps: maps.mean(axis=0))]
-)
-def test_a_matrix_as_svg_has_every_cell_and_token(open_view, scores, tmp_path, combine, fold):
-    view = opened(open_view, scores, view="matrix", combine=combine, heads=[0, 1, 2])
-    path = saved(view, "SVG", tmp_path)
-    figure = ElementTree.parse(path).getroot()
-    cells = list(group(figure, "cells"))
-    fills = np.array([[int(value) for value in re.findall(r"\d+", cell.get("fill"))] for cell in cells])
-    np.testing.assert_allclose(fills, colours(fold(softmax(scores))), atol=4)
-    places = {(float(cell.get("y")), float(cell.get("x"))) for cell in cells}
-    assert len(places) == len(cells) == len(QUERIES) * len(KEYS)
+def strongest(weights: np.ndarray, share: float) -> set[tuple[int, int]]:
+    """Of each row the largest weights, until they make up the share of it."""
+    found = set()
+    for row, values in enumerate(weights):
+        order = np.argsort(-values)
+        count = int(np.searchsorted(np.cumsum(values[order]), share * values.sum())) + 1
+        found |= {(row, int(column)) for column in order[:count]}
+    return found
+
+
+def test_a_matrix_has_its_cells_tokens_and_caption(open_view):
+    weights = softmax(scores())
+    view = opened(open_view, inspection([scores()]))
+    name, content = save(view, "This drawing", "svg")
+    assert name == "headlight-a-model-cross-matrix-layer-1-head-1.svg"
+    figure = ElementTree.fromstring(content)
+    np.testing.assert_allclose(cells(figure, 4, 7), np.sqrt(weights[0]), atol=0.02)
     assert texts(figure, "query") == list(QUERIES) and texts(figure, "key") == list(KEYS)
-    caption = " ".join(texts(figure, "caption"))
-    for words in ("a-model", "0123456789ab", "The cat, “the” cat.", "Die Katze"):
-        assert words in caption
-    assert ("Cross, layer 1, head 1." if combine == "head" else "mean over heads 1 to 3 of layer 1") in caption
-    assert "query (row): German" in path.read_text() and "key (column): English" in path.read_text()
-    assert path.name.startswith("headlight-a-model-cross-matrix-")
+    shown = [*figure.itertext()]
+    assert "query (row): German" in shown and "key (column): English" in shown
+    assert caption(figure).startswith("Cross, layer 1, head 1. Text: The cat, “the” cat. Answer: Die Katze")
+    assert "Model: a-model, weights 0123456789ab, float32 on cpu" in caption(figure)
+    assert figure.find(f"{SVG}title").text == "Cross, layer 1, head 1."
+    # Pins: a row, a column, a cell. Their outlines lie on the rows and columns that they name.
+    view.change(pinnedQueries=[2], pinnedKeys=[5], pinnedCell=[3, 1], scale="linear")
+    figure = saved_svg(view)
+    np.testing.assert_allclose(cells(figure, 4, 7), weights[0], atol=0.02)
+    left, top = map(float, re.findall(r"[\d.]+", group(figure, "cells").get("transform")))
+    side = float(next(iter(group(figure, "cells"))).get("width"))
+    outlines = [
+        [
+            round((float(pin.get(at)) - start) / side)
+            for at, start in (("y", top), ("x", left), ("height", 0), ("width", 0))
+        ]
+        for pin in group(figure, "pins")
+    ]
+    assert outlines == [[2, 0, 1, 7], [0, 5, 4, 1], [3, 1, 1, 1]]
 
 
-def test_lines_as_svg_are_the_strongest_edges_of_the_chosen_heads(open_view, scores, tmp_path):
-    view = opened(open_view, scores, view="lines", heads=[0, 2], share=0.5)
-    figure = ElementTree.parse(saved(view, "SVG", tmp_path)).getroot()
+def test_a_mean_and_what_filters_leave(open_view):
+    shown = inspection([scores()], query_special=(0,), key_special=(0, 6))
+    view = opened(open_view, shown, heads=[0, 1, 2], combine="mean", scale="linear", hideSpecial=True)
+    figure = saved_svg(view)
+    kept = softmax(scores())[:, 1:, 1:6]
+    mean = (kept / kept.sum(axis=-1, keepdims=True)).mean(axis=0)
+    np.testing.assert_allclose(cells(figure, 3, 5), mean, atol=0.02)
+    assert texts(figure, "key") == list(KEYS[1:6])
+    assert "Cross, mean over heads 1 to 3 of layer 1. Special tokens are hidden" in caption(figure)
+
+
+def test_lines_are_the_strongest_edges_of_the_chosen_heads(open_view):
+    weights = softmax(scores())
+    view = opened(open_view, inspection([scores()]), view="lines", heads=[0, 2])
+    figure = saved_svg(view)
+    dots = {}
     for head in (0, 2):
-        ranked = -np.sort(-softmax(scores)[head], axis=1)
-        expected = int(((np.cumsum(ranked, axis=1) - ranked) < 0.5).sum())
-        assert len(group(figure, f"head-{head + 1}")) == expected
+        lines = list(group(figure, f"head-{head + 1}"))
+        ends = {tuple(int(float(line.get(end)) - 56) // 20 for end in ("y1", "y2")) for line in lines}
+        assert len(lines) == len(ends) and ends == strongest(weights[head], 0.7)
+        dots[head] = group(figure, f"head-{head + 1}").get("stroke")
+    assert dots[0] != dots[2]
+    legend = ["".join(text.itertext()) for text in group(figure, "legend").iter(f"{SVG}text")]
+    assert legend == ["head 1", "head 3"]
+    assert [line.get("stroke") for line in group(figure, "legend").iter(f"{SVG}line")] == list(dots.values())
     assert texts(figure, "query") == list(QUERIES) and texts(figure, "key") == list(KEYS)
-    assert "heads 1, 3." in " ".join(texts(figure, "caption"))
-    view.change(pinnedQueries=[1])
-    figure = ElementTree.parse(saved(view, "SVG", tmp_path)).getroot()
-    starts = {line.get("y1") for head in (1, 3) for line in group(figure, f"head-{head}")}
-    assert len(starts) == 1
+    assert "layer 1, heads 1, 3. Lines: the strongest weights of each query, up to 70 % of its row." in caption(figure)
+    view.change(pinnedQueries=[3], heads=[0])
+    lines = list(group(saved_svg(view), "head-1"))
+    assert len(lines) == len([edge for edge in strongest(weights[0], 0.7) if edge[0] == 3])
 
 
-def test_a_png_is_sharp_and_has_the_cells_colours(open_view, tmp_path):
-    planted = torch.full((1, 2, 3), -30.0)
-    planted[0, 0, 2] = planted[0, 1, 0] = 0
-    view = opened(open_view, planted, ("a", "b"), ("x", "y", "z"), view="matrix")
-    figure = ElementTree.parse(saved(view, "SVG", tmp_path)).getroot()
-    picture = Image.open(saved(view, "PNG", tmp_path)).convert("RGB")
-    assert picture.size == tuple(3 * int(figure.get(side)) for side in ("width", "height"))
-    cells = group(figure, "cells")
-    left, top = (float(value) for value in re.findall(r"[\d.]+", cells.get("transform")))
-    size = float(cells[0].get("width"))
-    margin = 16
-    for row, column, weight in ((0, 0, 0), (0, 2, 1), (1, 0, 1), (1, 1, 0)):
-        place = [3 * (margin + start + (step + 0.5) * size) for start, step in ((left, column), (top, row))]
-        found = picture.getpixel((int(place[0]), int(place[1])))
-        np.testing.assert_allclose(found, colours(np.array([float(weight)]))[0], atol=4)
+def test_tokens_are_literal_text(open_view):
+    shown = examples.odd()
+    view = open_view(shown, opening_state(build(shown).meta) | {"stack": "cross", "view": "matrix", "layer": 1})
+    keys = texts(saved_svg(view), "key")
+    assert len(keys) == len(examples.ODD_TOKENS)
+    assert {"</script>", "&amp;", "שלום", "👩\u200d🔬", ",", "##x"} <= set(keys)
+    assert "<img␣src=x␣onerror=…" in keys
+    view.change(view="lines")
+    assert "<img␣src=x␣onerror=aler…" in texts(saved_svg(view), "key")
 
 
-def test_all_heads_as_svg(open_view, scores, tmp_path):
-    view = opened(open_view, scores)
-    figure = ElementTree.parse(saved(view, "SVG", tmp_path, "All heads")).getroot()
+def test_a_text_with_characters_that_xml_forbids_can_be_saved(open_view):
+    shown = examples.inspection(
+        examples.stack("cross", [scores()], QUERIES, KEYS), text="one\x01two\x1b </title> " + "長" * 200
+    )
+    view = opened(open_view, shown)
+    figure = saved_svg(view)
+    assert "one\ufffdtwo\ufffd </title>" in caption(figure)
+    # A text without blanks goes on in the next line.
+    lines = [line for line in texts(figure, "caption") if "長" in line]
+    assert len(lines) > 1 and "".join(lines).count("長") == 200
+    Image.open(io.BytesIO(save(view, "This drawing", "png")[1])).load()
+
+
+def test_a_png_shows_the_cells_where_the_svg_has_them(open_view):
+    weights = softmax(scores())
+    view = opened(open_view, inspection([scores()]), scale="linear")
+    figure = saved_svg(view)
+    name, content = save(view, "This drawing", "png")
+    assert name.endswith("-matrix-layer-1-head-1.png")
+    picture = Image.open(io.BytesIO(content)).convert("RGB")
+    assert picture.size == tuple(SHARPNESS * int(figure.get(side)) for side in ("width", "height"))
+    left, top = map(float, re.findall(r"[\d.]+", group(figure, "cells").get("transform")))
+    side, margin = float(next(iter(group(figure, "cells"))).get("width")), 16
+    colours = [
+        picture.getpixel(
+            tuple(
+                int(SHARPNESS * (margin + start + (place + 0.5) * side))
+                for start, place in ((left, column), (top, row))
+            )
+        )
+        for row, column in np.ndindex(4, 7)
+    ]
+    np.testing.assert_allclose(on_scale(colours).reshape(4, 7), weights[0], atol=0.02)
+    assert picture.getpixel((2, 2)) == (255, 255, 255)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_figure_of_one_token_is_whole_and_for_paper(open_view, theme):
+    one = inspection([torch.zeros(1, 1, 1)], queries="a", keys="b")
+    view = opened(open_view, one) if theme == "light" else open_view(one, None, theme=theme)
+    view.change(view="matrix")
+    picture = np.array(Image.open(io.BytesIO(save(view, "This drawing", "png")[1])).convert("L"))
+    # Nothing is cut off: the margins are white all around.
+    edge = 30
+    for strip in (picture[:edge], picture[-12:], picture[:, :edge], picture[:, -edge:]):
+        assert strip.min() == 255
+    assert picture.min() < 60
+
+
+def test_many_tokens_are_one_picture_with_every_weight(open_view):
+    weights = softmax(scores(1, 5, 70))
+    view = opened(open_view, inspection([scores(1, 5, 70)], [*"abcde"], [f"k{i}" for i in range(70)]), scale="linear")
+    figure = saved_svg(view)
+    (picture,) = group(figure, "cells")
+    kind, content = picture.get("href").split(",")
+    assert kind == "data:image/png;base64" and "pixelated" in picture.get("style")
+    pixels = np.array(Image.open(io.BytesIO(base64.b64decode(content))).convert("RGB"))
+    assert pixels.shape[:2] == (5, 70)
+    np.testing.assert_allclose(on_scale(pixels.reshape(-1, 3)).reshape(5, 70), weights[0], atol=0.02)
+
+
+def test_all_heads_of_layers_that_differ(open_view):
+    view = opened(open_view, inspection([scores(3), scores(2, seed=1)]), layer=1, head=1)
+    name, content = save(view, "All heads", "svg")
+    assert name == "headlight-a-model-all-heads.svg"
+    figure = ElementTree.fromstring(content)
     thumbnails = [each for each in figure.iter(f"{SVG}g") if each.get("class") == "thumbnail"]
-    assert [each.find(f"{SVG}title").text for each in thumbnails] == [f"Cross, layer 1, head {n}" for n in (1, 2, 3)]
-    assert all(each.find(f"{SVG}image").get("href").startswith("data:image/png;base64,") for each in thumbnails)
+    heads = [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)]
+    assert [each.find(f"{SVG}title").text for each in thumbnails] == [f"Cross, layer {i}, head {j}" for i, j in heads]
+    # The open head alone is framed.
+    assert [each.find(f"{SVG}rect") is not None for each in thumbnails] == [False] * 4 + [True]
+    assert "All heads of Cross." in caption(figure)
 
 
-def test_without_products_there_is_a_sentence_and_no_file(open_view, scores):
-    view = opened(open_view, scores, view="product")
+def test_what_cannot_be_shown_is_said(open_view):
+    shown = examples.broken()
+    view = open_view(shown, opening_state(build(shown).meta) | {"view": "matrix", "layer": 0, "head": 1, "heads": [1]})
+    figure = saved_svg(view)
+    fills = [cell.get("fill") for cell in group(figure, "cells")]
+    assert fills[6:] == ["url(#hatch)"] * 3 and not any("hatch" in fill for fill in fills[:6])
+    assert "Hatched cells are not numbers." in caption(figure)
+    view.change(view="lines")
+    figure = saved_svg(view)
+    assert "Rows with weights that are not numbers have no lines (head 2)." in caption(figure)
+    view.change(view="product")
     view.root.get_by_role("button", name="Save", exact=True).click()
     view.root.get_by_title("Save as SVG: This drawing").click()
-    view.root.get_by_text("There are no products to save.").wait_for()
+    expect(view.root.locator(".menu.save .said")).to_have_text("There are no products to save.")
 
 
-def test_weights_that_are_no_numbers_are_hatched(open_view, tmp_path):
-    view = open_view(examples.broken(), None)
-    view.change(view="matrix", head=1, heads=[1])
-    figure = ElementTree.parse(saved(view, "SVG", tmp_path)).getroot()
-    fills = [cell.get("fill") for cell in group(figure, "cells")]
-    assert fills[6:] == ["url(#hatch)"] * 3 and "url(#hatch)" not in fills[:6]
+def test_an_image_has_its_patches_over_it(open_view):
+    shown = examples.image()
+    view = open_view(shown, opening_state(build(shown).meta) | {"view": "image"})
+    figure = saved_svg(view)
+    (picture,) = figure.iter(f"{SVG}image")
+    assert picture.get("href").startswith("data:image/")
+    patches = [each for each in figure.iter(f"{SVG}rect") if each.get("opacity")]
+    # All weights are equal, so each is the largest: the top of the scale.
+    assert len(patches) == 6 and {patch.get("fill") for patch in patches} == {"rgb(254 232 56)"}

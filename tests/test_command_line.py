@@ -193,7 +193,7 @@ def test_inspect_refuses_standard_input_that_is_not_utf8(capsys, monkeypatch, pr
         (["--text", "a", "--beam-size", "17"], "beam size is 17; it has to be a whole number from 1 to 16"),
         (["--text", "a", "--length-penalty", "nan"], "length penalty is nan"),
         (["--text", "a", "--device", "tpu"], "unknown device 'tpu'"),
-        (["--text", "a", "--out", "seen.txt"], "the suffix has to be .npz, .json or .csv, not .txt"),
+        (["--text", "a", "--out", "seen.txt"], "the suffix has to be .npz, .json, .csv or .html, not .txt"),
         (["--text", "a", "--out", "nowhere/seen.npz"], "there is no folder nowhere"),
         (["--text", "a", "--masked", "0"], "tiny-en-de (Transformer) has no use for --masked"),
         (["--text", "a", "--second-text", ""], "has no use for --second-text"),

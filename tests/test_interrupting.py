@@ -219,3 +219,20 @@ def test_a_batch_of_translations_can_be_ended(tiny_translator_folder):
     with pytest.raises(Stopped), between_steps(end_at(3), seconds=0):
         translator.translate([TEXT] * 3, beam_size=1)
     assert translator.translate(["The cat sleeps."]) == ["Die Katze schläft."]
+
+
+def test_a_run_that_is_stopped_leaves_gradients_as_they_were():
+    def stop(stage):
+        raise KeyboardInterrupt
+
+    for calls in range(4):
+        # Stopped at the first, second, ... call inside and around the block.
+        left = iter(range(calls))
+        with (
+            pytest.raises(KeyboardInterrupt),
+            between_steps(lambda stage, left=left: next(left, None) is None and stop(stage), 0),
+        ):
+            with torch.no_grad():
+                torch.ones(2).sum()
+            torch.ones(2).sum()
+        assert torch.is_grad_enabled()

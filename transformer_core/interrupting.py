@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 
 
@@ -49,7 +50,9 @@ class Steps(TorchFunctionMode):
             self._due = time.monotonic() + self._seconds
 
     def __torch_function__(self, func: Any, _types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        self.look()
+        # Whoever leaves torch.no_grad switches gradients on again: what stops a run must not come in between.
+        if func is not torch._C._set_grad_enabled:
+            self.look()
         return func(*args, **(kwargs or {}))
 
 

@@ -198,6 +198,9 @@ def _state(name: str) -> list[tuple[Path, int, int]]:
 Content = str | Picture
 """What a model looks at."""
 
+Request = tuple[ModelChoice, Content, zoo.InspectionOptions]
+"""What somebody wants to see: by which model, of what, and how."""
+
 
 def inspect(
     choice: ModelChoice, content: Content, options: zoo.InspectionOptions, watch: Watch | None = None

@@ -73,3 +73,19 @@ def test_what_a_link_asks_for_in_vain_is_said_above_the_page(page, server):
     expect_address(page, server, "/?text=one+two")
     message.get_by_role("button", name="Close").click()
     expect(message).to_have_count(0)
+
+
+def test_back_brings_pins_that_another_text_has_no_tokens_for(page, server):
+    page.goto(server + LINK)
+    expect_shown(page, CAT, stack="encoder", pinnedQueries=[0, 2])
+    box = page.get_by_label("Your text, in English")
+    box.fill(DOG)
+    box.press("Enter")
+    expect_shown(page, DOG, stack="encoder", pinnedQueries=[0])
+    expect_address(page, server, "/?text=the+dog+sleeps&stack=encoder&layer=2&rows=1")
+    # The text was one step, the pin that went with it another.
+    page.go_back()
+    expect_address(page, server, LINK.replace("the+cat+saw+the+cat", "the+dog+sleeps"))
+    page.go_back()
+    expect_address(page, server, LINK)
+    expect_shown(page, CAT, stack="encoder", pinnedQueries=[0, 2])

@@ -9,7 +9,7 @@ import streamlit as st
 from transformer_core.inspection.inspection import AttentionStack, Inspection
 from transformer_core.view.payload import Detail
 from transformer_core.view.state import checked_state, opening_state
-from transformer_core.zoo import InspectableModel, InspectionOptions
+from transformer_core.zoo import InspectableModel
 from viz_app import link
 from viz_app.attention.answers import answer
 from viz_app.attention.files import FORMATS, file_name, write
@@ -20,10 +20,8 @@ from viz_app.components.attention_view import attention_view
 from viz_app.errors import literal, plain_errors
 from viz_app.figures.attention import MAX_HEATMAP_TOKENS, head_heatmap
 from viz_app.figures.theme import CHART_CONFIG
-from viz_app.library import Content, ModelChoice
+from viz_app.library import ModelChoice, Request
 from viz_app.link.address import is_history_navigation
-
-Request = tuple[ModelChoice, Content, InspectionOptions]
 
 NO_NUMBERS = (
     "Weights of this head are not numbers (NaN), so they have no colour. The model's parameters may be damaged, or its "
@@ -45,7 +43,7 @@ def explore(model: InspectableModel, inspection: Inspection, request: Request) -
 
 
 def show(model: InspectableModel, inspection: Inspection, request: Request) -> None:
-    """What the name of this file says."""
+    """The view, the files and the exact weights, of what is shown at the moment."""
     if st.session_state.get(STEP):
         st.rerun()  # the whole page: the text box above is not part of this
     payload = maps(request)
@@ -66,15 +64,18 @@ def shown_state(meta: dict[str, Any], choice: ModelChoice) -> tuple[dict[str, An
 
     At first it is what the address asks for. Another text keeps as much as it can; another model opens anew.
     """
-    shown = st.session_state.get(SHOWN, {"choice": choice, "serial": 0, "state": None, "tokens": None})
-    if shown["choice"] != choice and not is_history_navigation():
-        link.remember(opening_state(meta), meta)
+    tokens = {stack["name"]: (stack["queries"], stack["keys"]) for stack in meta["stacks"]}
+    shown = st.session_state.get(SHOWN, {"choice": choice, "serial": 0, "state": None, "tokens": tokens})
+    # Whoever goes back or forward wants what the address says.
+    if not is_history_navigation():
+        if shown["choice"] != choice:
+            link.remember(opening_state(meta), meta)
+        elif shown["tokens"] != tokens:
+            state = checked_state(st.session_state[link.VIEW_STATE], meta)[0]
+            before = shown["tokens"].get(state["stack"], ([], []))
+            link.remember(with_pins_that_stay(state, before, tokens[state["stack"]]), meta)
     state, problems = link.restore(meta)
     link.note_problems(problems)
-    tokens = {stack["name"]: (stack["queries"], stack["keys"]) for stack in meta["stacks"]}
-    if shown["tokens"] and shown["tokens"] != tokens:
-        state = with_pins_that_stay(state, shown["tokens"].get(state["stack"], ([], [])), tokens[state["stack"]])
-        link.remember(state, meta)
     # What the browser said itself it need not be told.
     follows = state != checked_state(shown["state"], meta)[0]
     serial = shown["serial"] + follows
@@ -129,7 +130,7 @@ def show_exact_values(stack: AttentionStack, state: dict[str, Any]) -> None:
     if max(len(queries), len(keys)) > MAX_HEATMAP_TOKENS:
         opened.info(
             f"This head has {len(queries):,} queries and {len(keys):,} keys. The heatmap with exact weights is drawn "
-            f"up to {MAX_HEATMAP_TOKENS} tokens a side; the files below have them all."
+            f"up to {MAX_HEATMAP_TOKENS} tokens a side; the files under Download have them all."
         )
         return
     weights = stack.weights(layer, head).cpu().numpy()

@@ -16,7 +16,7 @@ from transformer_core.view.payload import Detail, Payload
 from transformer_core.zoo import InputError, InspectableModel, InspectionOptions
 from viz_app import library
 from viz_app.errors import literal
-from viz_app.library import Content, ModelChoice
+from viz_app.library import Content, ModelChoice, Request
 from viz_app.runs import Run, Watch
 
 Result = TypeVar("Result")
@@ -64,7 +64,7 @@ def inspect(choice: ModelChoice, content: Content, options: InspectionOptions) -
     return None
 
 
-def maps(request: tuple[ModelChoice, Content, InspectionOptions], detail: Detail | None = None) -> Payload | None:
+def maps(request: Request, detail: Detail | None = None) -> Payload | None:
     """What the linked view draws of it; None, and a message on the page, if the visitor stopped it."""
     asked = *request, detail
     kind = "detail" if detail else "maps"

@@ -157,10 +157,16 @@ class App:
         return query, key, weight
 
     def column_labels(self) -> list[str]:
-        return self.heatmap.locator(".x2tick text").all_text_contents()
+        return self._labels(".x2tick text")
 
     def row_labels(self) -> list[str]:
-        return self.heatmap.locator(".y2tick text").all_text_contents()
+        return self._labels(".y2tick text")
+
+    def _labels(self, selector: str) -> list[str]:
+        labels = self.heatmap.locator(selector)
+        # The heatmap comes after the view that `wait` waits for.
+        expect(labels.first).to_be_visible(timeout=PATIENCE)
+        return labels.all_text_contents()
 
     def contrast(self, element: Locator) -> float:
         """Contrast ratio of an element's text with the page behind it (WCAG 2)."""

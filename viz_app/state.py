@@ -10,11 +10,6 @@ from typing import Any
 import streamlit as st
 
 
-def clean_text(text: str) -> str:
-    """The text with lone surrogates replaced by "?": they are no characters, and no browser can be sent one."""
-    return text.encode("utf-8", "replace").decode()
-
-
 def keep_options(key: str, options: Collection[Any]) -> None:
     """Drop from the choices under `key` those that are no longer options, before their widget is created.
 

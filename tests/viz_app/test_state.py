@@ -3,8 +3,9 @@
 import streamlit as st
 from hypothesis import given, strategies
 
+from transformer_core.view.labels import clean_text
 from viz_app.errors import escape_markdown, literal
-from viz_app.state import clean_text, keep_options
+from viz_app.state import keep_options
 
 
 @given(strategies.text(strategies.characters()))

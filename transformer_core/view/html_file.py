@@ -10,6 +10,7 @@ from typing import Any
 from transformer_core.inspection.inspection import Inspection
 from transformer_core.inspection.summary import summary
 from transformer_core.view import modules
+from transformer_core.view.labels import clean_text
 from transformer_core.view.payload import Detail, build
 from transformer_core.view.state import opening_state
 
@@ -63,7 +64,7 @@ def to_page(inspection: Inspection, state: dict[str, Any] | None = None) -> str:
     script = modules.script(modules.FRONTEND / "file.js")
     return _PAGE.format(
         policy=_POLICY.format(hash=base64.b64encode(sha256(script.encode()).digest()).decode()),
-        title=html.escape(f"{inspection.text} · {inspection.provenance.model}".encode("utf-8", "replace").decode()),
+        title=html.escape(clean_text(f"{inspection.text} · {inspection.provenance.model}")),
         style=(modules.FRONTEND / "page.css").read_text(encoding="utf-8") + modules.style(),
         facts=_facts(inspection),
         meta=_json(payload.meta),

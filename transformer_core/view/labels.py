@@ -53,6 +53,11 @@ def _visible_character(character: str) -> str:
     return f"[U+{ord(character):04X}]" if unicodedata.category(character) in INVISIBLE else character
 
 
+def clean_text(text: str) -> str:
+    """The text with lone surrogates replaced by "?": they are no characters, and no browser can be sent one."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def printable(text: str) -> str:
     """A text of any origin in which nothing is hidden: controls, direction marks and lone surrogates as code points.
 

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from transformer_core.inspection.inspection import AttentionStack, Inspection, PatchImage
 from transformer_core.inspection.thumbnails import thumbnails
-from transformer_core.view.labels import printable, visible
+from transformer_core.view.labels import clean_text, printable, visible
 
 LEVELS = 254
 """Code of the weight 1."""
@@ -175,17 +175,12 @@ def _about(inspection: Inspection) -> dict[str, Any]:
     source = inspection.provenance
     return {
         "title": source.model,
-        "text": visible_text(inspection.text),
-        "second_text": visible_text(inspection.second_text),
-        "answer": visible_text(inspection.answer),
+        "text": clean_text(inspection.text),
+        "second_text": clean_text(inspection.second_text),
+        "answer": clean_text(inspection.answer),
         "source": f"{source.model}, weights {source.weights_hash}, {source.dtype} on {source.device}, "
         f"PyTorch {source.torch_version}",
     }
-
-
-def visible_text(text: str) -> str:
-    """A text that JSON and every browser can hold: lone surrogates, which are no characters, become "?"."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _token(token: str) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from transformer_core.view.labels import clean_text
 from transformer_core.zoo import InspectableModel
 from transformer_core.zoo.loading import DTYPES, local_folder
 from viz_app import library
@@ -12,7 +13,6 @@ from viz_app.attention.words import purpose, sizes
 from viz_app.errors import literal
 from viz_app.library import ModelChoice
 from viz_app.permissions import HOW_TO_ALLOW, Permissions
-from viz_app.state import clean_text
 
 OWN = "Your own model"
 

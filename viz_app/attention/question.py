@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from transformer_core.view.labels import clean_text
 from transformer_core.zoo import (
     MAX_BEAM_SIZE,
     MAX_LENGTH_PENALTY,
@@ -20,7 +21,6 @@ from viz_app.examples import GENERAL, Example, examples_for
 from viz_app.figures.tokens import distinct
 from viz_app.library import Content
 from viz_app.pictures import Picture
-from viz_app.state import clean_text
 
 PAPER = "“Attention Is All You Need”, section 6.1,"
 

@@ -32,7 +32,9 @@ export default function mount({ data, parentElement, setStateValue, setTriggerVa
   return () => {
     view.destroy();
     mounted.delete(parentElement);
-    if (slot.view === view) delete slot.view;
+    if (slot.view !== view) return;
+    // The message stays: should the view alone come back, its channel will not speak again.
+    for (const name of ["view", "payload", "deliver"]) delete slot[name];
   };
 }
 

@@ -5,7 +5,7 @@ dark theme.
 """
 
 from itertools import cycle, islice
-from typing import Literal, get_args
+from typing import Literal
 
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
@@ -20,7 +20,6 @@ CODE_FONT = "Source Code Pro, monospace"
 """The font for tokens: the one that Streamlit brings along, or the reader's own."""
 
 ColourScale = Literal["square root", "linear"]
-COLOUR_SCALES: tuple[ColourScale, ...] = get_args(ColourScale)
 
 STOPS = 65
 """Colours in a warped scale. Plotly interpolates between them."""

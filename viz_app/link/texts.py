@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from transformer_core.view.labels import clean_text
 from viz_app.link import address
-from viz_app.state import clean_text
 
 PACKED = {"text": "packed", "second": "packed_second"}
 """The text boxes, which are their own parameters, and the parameters of their texts if these are compressed."""

@@ -4,7 +4,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer_core.model import TransformerConfig, causal_mask
-from transformer_core.model.transformer import Embedding
+from transformer_core.model.embedding import Embedding
 
 
 class TorchTransformer(nn.Module):

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from transformer_core.model import Transformer, TransformerConfig
+from transformer_core.model.embedding import Embedding
 from transformer_core.model.layers import DecoderLayer, EncoderLayer
-from transformer_core.model.transformer import Embedding
 
 
 def count(module: nn.Module) -> int:
@@ -160,11 +160,19 @@ def test_token_by_token_with_a_cache_equals_the_whole_sequence(norm):
     torch.testing.assert_close(torch.cat(steps, 1), model.decode(target, memory, mask), atol=1e-5, rtol=1e-4)
 
 
-def test_the_cache_takes_one_token_at_a_time():
-    model = small()
-    memory = model.encode(torch.ones(1, 3, dtype=torch.long))
-    with pytest.raises(ValueError, match="one token"):
-        model.decode(torch.ones(1, 2, dtype=torch.long), memory, None, model.new_cache())
+@torch.inference_mode()
+def test_the_cache_takes_several_tokens_at_once_too():
+    model = small().eval()
+    memory, target = model.encode(torch.ones(1, 3, dtype=torch.long)), torch.randint(4, 60, (1, 7))
+    cache = model.new_cache()
+    steps = [model.decode(part, memory, None, cache) for part in target.split([3, 1, 3], dim=1)]
+    torch.testing.assert_close(torch.cat(steps, 1), model.decode(target, memory, None), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("missing", ["num_encoder_layers", "num_decoder_layers"])
+def test_an_encoder_decoder_has_both(missing):
+    with pytest.raises(ValueError, match="at least one layer of each"):
+        Transformer(TransformerConfig(**{missing: 0}))
 
 
 def test_the_longest_sequence_and_one_more():

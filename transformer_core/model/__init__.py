@@ -7,13 +7,20 @@ from transformer_core.model.attention import (
     scaled_dot_product_attention,
 )
 from transformer_core.model.config import TransformerConfig
+from transformer_core.model.language_model import LanguageModel
+from transformer_core.model.masked_language_model import MaskedLanguageModel
 from transformer_core.model.positions import sinusoidal_encoding, wavelengths
 from transformer_core.model.transformer import Transformer
+from transformer_core.model.vision import VisionConfig, VisionTransformer
 
 __all__ = [
+    "LanguageModel",
+    "MaskedLanguageModel",
     "MultiHeadAttention",
     "Transformer",
     "TransformerConfig",
+    "VisionConfig",
+    "VisionTransformer",
     "causal_mask",
     "padding_mask",
     "scaled_dot_product_attention",

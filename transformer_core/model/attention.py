@@ -7,6 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 
+from transformer_core.model.positions import rotate
+
 
 def scaled_dot_product_attention(
     query: Float[Tensor, "*batch query d_k"],
@@ -43,29 +45,47 @@ def scaled_dot_product_attention(
 
 
 class MultiHeadAttention(nn.Module):
-    """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O (section 3.2.2), with d_k = d_v = d_model / h.
+    """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O (section 3.2.2), with d_k = d_v.
 
-    The projections are matrices without bias, as the paper writes them, Xavier-uniform at the start.
+    The projections are matrices without bias, as the paper writes them, Xavier-uniform at the start. The rest of the
+    arguments are for the paper's descendants.
 
     Args:
         d_model: width of the model's vectors.
-        num_heads: h, the number of heads; must divide d_model.
+        num_heads: h, the number of heads.
+        d_head: d_k = d_v; d_model / num_heads if not given.
+        bias: whether the projections have a bias.
+        scale_scores: whether the scores are divided by sqrt(d_k).
+        rotary: whether queries and keys are turned by their positions (`transformer_core.model.positions.rotate`).
 
     Raises:
-        ValueError: d_model is not divisible by num_heads.
+        ValueError: d_model is not divisible by num_heads, and there is no d_head.
     """
 
-    def __init__(self, d_model: int, num_heads: int) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_head: int | None = None,
+        bias: bool = False,
+        scale_scores: bool = True,
+        rotary: bool = False,
+    ) -> None:
         super().__init__()
-        if num_heads < 1 or d_model < 1 or d_model % num_heads:
+        if num_heads < 1 or d_model < 1 or (d_head is None and d_model % num_heads):
             raise ValueError(f"d_model={d_model} cannot be divided among num_heads={num_heads} heads")
+        inner = num_heads * (d_head or d_model // num_heads)
         self.num_heads = num_heads
-        self.w_q = nn.Linear(d_model, d_model, bias=False)
-        self.w_k = nn.Linear(d_model, d_model, bias=False)
-        self.w_v = nn.Linear(d_model, d_model, bias=False)
-        self.w_o = nn.Linear(d_model, d_model, bias=False)
+        self.scale = None if scale_scores else 1.0
+        self.rotary = rotary
+        self.w_q = nn.Linear(d_model, inner, bias=bias)
+        self.w_k = nn.Linear(d_model, inner, bias=bias)
+        self.w_v = nn.Linear(d_model, inner, bias=bias)
+        self.w_o = nn.Linear(inner, d_model, bias=bias)
         for projection in (self.w_q, self.w_k, self.w_v, self.w_o):
             nn.init.xavier_uniform_(projection.weight)
+            if bias:
+                nn.init.zeros_(projection.bias)
 
     def forward(
         self,
@@ -73,23 +93,33 @@ class MultiHeadAttention(nn.Module):
         key: Float[Tensor, "batch key d_model"],
         value: Float[Tensor, "batch key d_model"],
         mask: Shaped[Tensor, "..."] | None = None,
+        bias: Float[Tensor, "head query key"] | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
         """Attend from every query to every key that `mask` allows.
 
         Args:
             mask: true (or 1) where attention is allowed; (query, key), (batch, query, key) or
                 (batch, head, query, key), each size but the last also 1.
+            bias: added to the scores after they are scaled, as relative positions are.
 
         Raises:
             ValueError: the mask holds other values than true and false, or 1 and 0.
         """
-        return self.attend(query, *self.project_keys_values(key, value), mask)
+        return self.attend(query, *self.project_keys_values(key, value), mask, bias)
 
     def project_keys_values(
-        self, key: Float[Tensor, "batch key d_model"], value: Float[Tensor, "batch key d_model"]
+        self,
+        key: Float[Tensor, "batch key d_model"],
+        value: Float[Tensor, "batch key d_model"],
+        start: int = 0,
     ) -> tuple[Float[Tensor, "batch head key d_k"], Float[Tensor, "batch head key d_k"]]:
-        """K W^K and V W^V of every head: what a decoder keeps of earlier tokens instead of computing it again."""
-        return self._split_heads(self.w_k(key)), self._split_heads(self.w_v(value))
+        """K W^K and V W^V of every head: what a decoder keeps of earlier tokens instead of computing it again.
+
+        Args:
+            start: position of the first key; only rotary positions ask for it.
+        """
+        keys = self._split_heads(self.w_k(key))
+        return rotate(keys, start) if self.rotary else keys, self._split_heads(self.w_v(value))
 
     def attend(
         self,
@@ -97,17 +127,27 @@ class MultiHeadAttention(nn.Module):
         keys: Float[Tensor, "batch head key d_k"],
         values: Float[Tensor, "batch head key d_k"],
         mask: Shaped[Tensor, "..."] | None = None,
+        bias: Float[Tensor, "head query key"] | None = None,
+        start: int = 0,
     ) -> Float[Tensor, "batch query d_model"]:
-        """Attend to keys and values that `project_keys_values` made."""
+        """Attend to keys and values that `project_keys_values` made.
+
+        Args:
+            start: position of the first query; only rotary positions ask for it.
+        """
         queries = self._split_heads(self.w_q(query))
+        if self.rotary:
+            queries = rotate(queries, start)
         if mask is not None:
             mask = as_boolean_mask(mask)
             if mask.dim() == 3:
                 mask = mask.unsqueeze(1)
-        heads = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
+        if bias is not None:
+            mask = (bias if mask is None else torch.where(mask, bias, -torch.inf)).to(queries.dtype)
+        heads = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, scale=self.scale)
         return self.w_o(heads.transpose(1, 2).flatten(2))
 
-    def _split_heads(self, x: Float[Tensor, "batch token d_model"]) -> Float[Tensor, "batch head token d_k"]:
+    def _split_heads(self, x: Float[Tensor, "batch token inner"]) -> Float[Tensor, "batch head token d_k"]:
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
 

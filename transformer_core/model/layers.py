@@ -2,28 +2,49 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.config import TransformerConfig
 
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "gelu": F.gelu,
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+}
+
 
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at every position alike (equation 2)."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at every position alike (equation 2); max, or what came after it."""
 
-    def __init__(self, d_model: int, d_ff: int) -> None:
+    def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.w_1 = nn.Linear(d_model, d_ff)
-        self.w_2 = nn.Linear(d_ff, d_model)
+        self.w_1 = nn.Linear(config.d_model, config.d_ff, bias=config.feed_forward_bias)
+        self.w_2 = nn.Linear(config.d_ff, config.d_model, bias=config.feed_forward_bias)
+        self.activation = ACTIVATIONS[config.activation]
         for linear in (self.w_1, self.w_2):
             nn.init.xavier_uniform_(linear.weight)
-            nn.init.zeros_(linear.bias)
+            if config.feed_forward_bias:
+                nn.init.zeros_(linear.bias)
 
     def forward(self, x: Float[Tensor, "*batch d_model"]) -> Float[Tensor, "*batch d_model"]:
-        return self.w_2(torch.relu(self.w_1(x)))
+        return self.w_2(self.activation(self.w_1(x)))
+
+
+def normalization(config: TransformerConfig) -> nn.Module:
+    """LayerNorm (Ba et al. 2016), or RMSNorm (Zhang & Sennrich 2019)."""
+    kind = nn.LayerNorm if config.normalization == "layer" else nn.RMSNorm
+    return kind(config.d_model, eps=config.norm_epsilon)
+
+
+def last_norm(config: TransformerConfig) -> nn.Module:
+    """The normalisation after the last of a stack of layers, which only "pre" needs."""
+    return normalization(config) if config.norm == "pre" else nn.Identity()
 
 
 class AddAndNorm(nn.Module):
@@ -35,7 +56,7 @@ class AddAndNorm(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.norm_first = config.norm == "pre"
-        self.norm = nn.LayerNorm(config.d_model)
+        self.norm = normalization(config)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -48,21 +69,33 @@ class AddAndNorm(nn.Module):
         return self.norm(x + self.dropout(sublayer(x)))
 
 
+def attention(config: TransformerConfig, rotary: bool) -> MultiHeadAttention:
+    """Multi-head attention of the sizes that `config` names."""
+    return MultiHeadAttention(
+        config.d_model, config.num_heads, config.head_size, config.attention_bias, config.scale_scores, rotary
+    )
+
+
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward (section 3.1, "Encoder")."""
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.self_attention = attention(config, rotary=config.positions == "rotary")
         self.add_and_norm_1 = AddAndNorm(config)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff)
-        self.add_and_norm_2 = AddAndNorm(config)
+        self.has_feed_forward = config.d_ff > 0
+        if self.has_feed_forward:
+            self.feed_forward = FeedForward(config)
+            self.add_and_norm_2 = AddAndNorm(config)
 
     def forward(
-        self, x: Float[Tensor, "batch source d_model"], source_mask: Bool[Tensor, "batch 1 source"] | None = None
+        self,
+        x: Float[Tensor, "batch source d_model"],
+        source_mask: Bool[Tensor, "batch 1 source"] | None = None,
+        bias: Float[Tensor, "head source source"] | None = None,
     ) -> Float[Tensor, "batch source d_model"]:
-        x = self.add_and_norm_1(x, lambda y: self.self_attention(y, y, y, source_mask))
-        return self.add_and_norm_2(x, self.feed_forward)
+        x = self.add_and_norm_1(x, lambda y: self.self_attention(y, y, y, source_mask, bias))
+        return self.add_and_norm_2(x, self.feed_forward) if self.has_feed_forward else x
 
 
 @dataclass
@@ -96,32 +129,41 @@ class LayerCache:
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, attention to the encoder's output, feed-forward (section 3.1, "Decoder")."""
+    """Masked self-attention, attention to the encoder's output, feed-forward (section 3.1, "Decoder").
+
+    A decoder without an encoder has no attention to its output (Liu et al. 2018; GPT).
+    """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.num_heads)
+        self.self_attention = attention(config, rotary=config.positions == "rotary")
         self.add_and_norm_1 = AddAndNorm(config)
-        self.cross_attention = MultiHeadAttention(config.d_model, config.num_heads)
-        self.add_and_norm_2 = AddAndNorm(config)
-        self.feed_forward = FeedForward(config.d_model, config.d_ff)
-        self.add_and_norm_3 = AddAndNorm(config)
+        self.has_cross_attention = config.num_encoder_layers > 0
+        if self.has_cross_attention:
+            self.cross_attention = attention(config, rotary=False)
+            self.add_and_norm_2 = AddAndNorm(config)
+        self.has_feed_forward = config.d_ff > 0
+        if self.has_feed_forward:
+            self.feed_forward = FeedForward(config)
+            self.add_and_norm_3 = AddAndNorm(config)
 
     def forward(
         self,
         x: Float[Tensor, "batch target d_model"],
-        memory: Float[Tensor, "batch source d_model"],
+        memory: Float[Tensor, "batch source d_model"] | None = None,
         target_mask: Bool[Tensor, "..."] | None = None,
         memory_mask: Bool[Tensor, "batch 1 source"] | None = None,
         cache: LayerCache | None = None,
+        bias: Float[Tensor, "head target target"] | None = None,
     ) -> Float[Tensor, "batch target d_model"]:
         """One layer. With a cache, `x` holds only the tokens that the cache has not seen yet."""
+        start = 0 if cache is None else cache.length
 
         def attend_to_target(y: Tensor) -> Tensor:
-            keys, values = self.self_attention.project_keys_values(y, y)
+            keys, values = self.self_attention.project_keys_values(y, y, start)
             if cache is not None:
                 keys, values = cache.extend(keys, values)
-            return self.self_attention.attend(y, keys, values, target_mask)
+            return self.self_attention.attend(y, keys, values, target_mask, bias, start)
 
         def attend_to_memory(y: Tensor) -> Tensor:
             if cache is None:
@@ -131,5 +173,6 @@ class DecoderLayer(nn.Module):
             return self.cross_attention.attend(y, *cache.memory, memory_mask)
 
         x = self.add_and_norm_1(x, attend_to_target)
-        x = self.add_and_norm_2(x, attend_to_memory)
-        return self.add_and_norm_3(x, self.feed_forward)
+        if self.has_cross_attention:
+            x = self.add_and_norm_2(x, attend_to_memory)
+        return self.add_and_norm_3(x, self.feed_forward) if self.has_feed_forward else x

@@ -1,11 +1,17 @@
-"""How a position becomes a vector (section 3.5)."""
+"""How the order of tokens is told to attention, which alone knows none.
+
+"sinusoidal" (section 3.5) and "learned" are vectors added to the tokens'; "rotary" turns queries and keys; "alibi" and
+"relative" are added to the scores.
+"""
 
 import math
 from collections.abc import Sequence
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from transformer_core.model.config import TransformerConfig
 
 BASE = 10_000.0
 """The constant under the exponent in the paper's formula."""
@@ -75,3 +81,125 @@ def largest_difference(curves: Sequence[Float[Tensor, " offset"]]) -> float:
     """How far apart the curves are, at the offset where they are farthest apart; 0 for a single one."""
     stacked = torch.stack(list(curves))
     return (stacked.amax(0) - stacked.amin(0)).max().item()
+
+
+def rotate(x: Float[Tensor, "*batch position d"], start: int = 0) -> Float[Tensor, "*batch position d"]:
+    """Turn each pair of dimensions (2i, 2i+1) of the vector at position m by the angle m / 10000^(2i/d).
+
+    Rotary position embedding (Su et al. 2021, "RoFormer", equations 14, 15 and 34): the dot product of a turned query
+    and a turned key depends on their vectors and on how far apart they stand.
+
+    Args:
+        x: queries or keys; d must be even.
+        start: position of the first vector.
+    """
+    length, d = x.shape[-2:]
+    positions = torch.arange(start, start + length, dtype=torch.float64)
+    angles = torch.outer(positions, angular_frequencies(d))
+    cos, sin = (part.to(device=x.device, dtype=x.dtype) for part in (angles.cos(), angles.sin()))
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+
+def alibi_slopes(num_heads: int) -> Float[Tensor, " head"]:
+    """The geometric sequence that begins at 2^(-8/n) with that same ratio (Press et al. 2022, "ALiBi", section 3).
+
+    Where n is no power of two, the published code takes the slopes of the next smaller power, then every other slope
+    of twice that power.
+
+    Raises:
+        ValueError: num_heads is smaller than 1.
+    """
+    if num_heads < 1:
+        raise ValueError(f"num_heads={num_heads} is too small: it must be at least 1")
+    power = 2 ** (num_heads.bit_length() - 1)
+    slopes = [2 ** (-8 * (i + 1) / power) for i in range(power)]
+    slopes += [2 ** (-4 * (i + 1) / power) for i in range(0, 2 * (num_heads - power), 2)]
+    return torch.tensor(slopes)
+
+
+def relative_buckets(
+    distances: Int[Tensor, "*shape"], bidirectional: bool, num_buckets: int = 32, max_distance: int = 128
+) -> Int[Tensor, "*shape"]:
+    """The bucket that T5 puts a distance into (Raffel et al. 2020, section 2.1).
+
+    Half of the buckets are for one distance each; the other half grow with the logarithm up to `max_distance`, beyond
+    which all distances share the last one.
+
+    Args:
+        distances: position of the key minus position of the query.
+        bidirectional: whether keys after the query have buckets of their own (the upper half; the encoder). Without,
+            all of them share bucket 0 with the query's own position.
+    """
+    buckets = torch.zeros_like(distances)
+    if bidirectional:
+        num_buckets //= 2
+        buckets = (distances > 0).long() * num_buckets
+        back = distances.abs()
+    else:
+        back = (-distances).clamp(min=0)
+    exact = num_buckets // 2
+    # Float32, as the published code computes it: at the edges of the buckets the rounding counts.
+    share = torch.log(back.float().clamp(min=1) / exact) / math.log(max_distance / exact)
+    far = (exact + (share * (num_buckets - exact)).long()).clamp(max=num_buckets - 1)
+    return buckets + torch.where(back < exact, back, far)
+
+
+class PositionBias(nn.Module):
+    """What relative positions add to the scores of every layer of a stack.
+
+    Args:
+        bidirectional: whether queries see keys after them (an encoder).
+    """
+
+    def __init__(self, bidirectional: bool) -> None:
+        super().__init__()
+        self.bidirectional = bidirectional
+
+    def distances(
+        self, num_queries: int, num_keys: int, device: torch.device, start: int = 0
+    ) -> Int[Tensor, "query key"]:
+        """Position of the key minus position of the query, of which the first stands at `start`."""
+        keys = torch.arange(num_keys, device=device)
+        return keys - torch.arange(start, start + num_queries, device=device).unsqueeze(1)
+
+
+class RelativeBias(PositionBias):
+    """T5's learned number for every head and every bucket of distances, shared by all layers of a stack."""
+
+    def __init__(self, num_heads: int, bidirectional: bool, num_buckets: int = 32, max_distance: int = 128) -> None:
+        super().__init__(bidirectional)
+        self.max_distance = max_distance
+        self.buckets = nn.Embedding(num_buckets, num_heads)
+
+    def forward(
+        self, num_queries: int, num_keys: int, device: torch.device, start: int = 0
+    ) -> Float[Tensor, "head query key"]:
+        distances = self.distances(num_queries, num_keys, device, start)
+        number = self.buckets.num_embeddings
+        buckets = relative_buckets(distances, self.bidirectional, number, self.max_distance)
+        return self.buckets(buckets).permute(2, 0, 1)
+
+
+class Alibi(PositionBias):
+    """Minus a slope for each head times the distance (Press et al. 2022); nothing is learned.
+
+    The paper defines it for keys before the query; an encoder here counts the distance both ways alike.
+    """
+
+    def __init__(self, num_heads: int, bidirectional: bool) -> None:
+        super().__init__(bidirectional)
+        self.register_buffer("slopes", alibi_slopes(num_heads), persistent=False)
+
+    def forward(
+        self, num_queries: int, num_keys: int, device: torch.device, start: int = 0
+    ) -> Float[Tensor, "head query key"]:
+        distances = self.distances(num_queries, num_keys, device, start).abs()
+        return -self.slopes.to(device).view(-1, 1, 1) * distances
+
+
+def position_bias(config: TransformerConfig, bidirectional: bool) -> PositionBias | None:
+    """The bias of a stack's self-attention; None where positions are told in another way."""
+    if config.positions == "relative":
+        return RelativeBias(config.num_heads, bidirectional)
+    return Alibi(config.num_heads, bidirectional) if config.positions == "alibi" else None

@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.driver import PATIENCE
+from viz_app.examples import EXAMPLES
 
 LONG = ("Mary, Tom, " * 120).strip()
 """With it the bundled model never comes to an end, so it writes as much as it can: 512 tokens with a beam of 16."""
@@ -13,9 +14,9 @@ RUNNING = re.compile(r"Translating: token [\d,]+ of at most [\d,]+ · \d+\.\d s"
 STOPPED = re.compile(r"Stopped after \d+\.\d s\. The text is still there\.")
 
 
-def begin(window) -> None:
-    """Type the long text, and wait until the page shows how far it is."""
-    window.text_box.fill(LONG)
+def begin(window, text=LONG) -> None:
+    """Type a long text, and wait until the page shows how far it is."""
+    window.text_box.fill(text)
     window.text_box.press("Enter")
     expect(window.page.get_by_text(RUNNING)).to_be_visible(timeout=PATIENCE)
 
@@ -40,3 +41,14 @@ def test_a_long_text_is_stopped_shared_and_left(open_app):
     first.page.get_by_role("button", name="Run again").click()
     expect(first.page.get_by_text(STOPPED)).to_have_count(0, timeout=PATIENCE)
     expect(first.page.get_by_text(RUNNING)).to_be_visible(timeout=PATIENCE)
+
+
+def test_the_next_example_by_key_does_not_wait_for_a_run(open_app):
+    app = open_app("/?beam=16")
+    text = f"{LONG} Tom"
+    begin(app, text)
+    app.view.press("n")
+    expect(app.text_box).to_have_value(EXAMPLES[0].text, timeout=PATIENCE)
+    app.view.press("p")
+    expect(app.text_box).to_have_value(EXAMPLES[-1].text, timeout=PATIENCE)
+    begin(app, text)  # had the run gone on to its end, its result would be there at once

@@ -13,7 +13,6 @@ from transformer_core.zoo import InspectableModel
 from viz_app import link
 from viz_app.attention.answers import answer
 from viz_app.attention.files import FORMATS, file_name, write
-from viz_app.attention.question import STEP
 from viz_app.attention.running import maps
 from viz_app.attention.words import how_to_read
 from viz_app.components.attention_view import attention_view
@@ -44,8 +43,6 @@ def explore(model: InspectableModel, inspection: Inspection, request: Request) -
 
 def show(model: InspectableModel, inspection: Inspection, request: Request) -> None:
     """The view, the files and the exact weights, of what is shown at the moment."""
-    if st.session_state.get(STEP):
-        st.rerun()  # the whole page: the text box above is not part of this
     payload = maps(request)
     if payload is None:
         return
@@ -54,7 +51,7 @@ def show(model: InspectableModel, inspection: Inspection, request: Request) -> N
         payload = maps(request, Detail(state["stack"], state["layer"], state["head"])) or payload
     stack = inspection.stacks[state["stack"]]
     st.write(how_to_read(stack, model, payload.sees_later(stack) if has_same_axes(model, stack) else None))
-    attention_view(payload, state, serial, answer(stack, state), VIEW, on_state=take_state, on_example=take_step)
+    attention_view(payload, state, serial, answer(stack, state), VIEW, on_state=take_state)
     offer_files(inspection, state)
     show_exact_values(stack, state)
 
@@ -107,11 +104,6 @@ def with_pins_that_stay(
 def take_state() -> None:
     """Keep what the browser says of its view. It is checked before it is used."""
     st.session_state[link.VIEW_STATE] = st.session_state[SHOWN]["state"] = st.session_state[VIEW]["state"]
-
-
-def take_step() -> None:
-    """Note that the next or the previous example is wanted."""
-    st.session_state[STEP] = 1 if st.session_state[VIEW]["example"] == 1 else -1
 
 
 def has_same_axes(model: InspectableModel, stack: AttentionStack) -> bool:

@@ -30,9 +30,6 @@ NEW_TOKENS = 5
 MANY_TOKENS = 30
 """From here on, the tokens to mask scroll in a box."""
 
-STEP = "step"
-"""Where a session keeps that its visitor asked, from the view, for the next example (1) or the previous one (-1)."""
-
 LAST_IMAGE = "last image"
 """Where a session keeps the file of the image that its visitor chose last."""
 
@@ -51,14 +48,11 @@ def ask(
     Raises:
         InputError: an image that cannot be read; the message is for the visitor.
     """
-    step = st.session_state.pop(STEP, 0)
     if model and "image" in model.abilities:
         return ask_image(), InspectionOptions()
     examples = GENERAL if model is None else examples_for(model.languages)
     opening = examples[0].text if examples else ""
     link.note_problems(link.restore_texts(opening))
-    if step and examples:
-        take_text(beside(st.session_state.get("text"), step, examples).text)
     if model is None:
         text = ask_text(None, examples, opening)
         say_what_is_left_out(link.remember_texts({"text": text}, opening))
@@ -66,6 +60,7 @@ def ask(
     with options_place:
         options = choose_options(model)
     text = ask_text(model, examples, opening)
+    offer_steps(text, examples)
     options["second_text"] = ask_second_text() if "second text" in model.abilities else ""
     say_what_is_left_out(link.remember_texts({"text": text, "second": options["second_text"]}, opening))
     if "mask" in model.abilities:
@@ -219,6 +214,14 @@ def offer_examples(examples: Sequence[Example]) -> None:
 def take_text(text: str) -> None:
     """Put it into the text box."""
     st.session_state["text"] = text
+
+
+def offer_steps(text: str, examples: Sequence[Example]) -> None:
+    """Buttons out of sight, which the linked view presses. A message of its own would wait for a run to end."""
+    if examples:
+        with st.container(key="steps"):
+            for step, key in ((1, "next-example"), (-1, "previous-example")):
+                st.button(key, key=key, on_click=take_text, args=(beside(text, step, examples).text,))
 
 
 def beside(text: Content | None, step: int, examples: Sequence[Example]) -> Example:

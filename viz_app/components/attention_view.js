@@ -6,15 +6,15 @@ import { View } from "../../transformer_core/view/frontend/view.js";
 const mounted = new WeakMap();
 
 /** Called when the component appears, and again for new data, a new theme or another rerun. */
-export default function mount({ data, parentElement, setStateValue, setTriggerValue }) {
+export default function mount({ data, parentElement, setStateValue }) {
   const slot = slotOf(data.view);
   let view = mounted.get(parentElement);
   if (!view) {
     view = new View(parentElement.querySelector(".place"), {
       answers: true,
       link: true,
-      settled: (state) => view.toServer.setStateValue("state", state),
-      example: (step) => view.toServer.setTriggerValue("example", step),
+      settled: (state) => view.setStateValue("state", state),
+      example: (step) => document.querySelector(`.st-key-${step > 0 ? "next" : "previous"}-example button`)?.click(),
       focusText: () => document.querySelector(".st-key-text input, .st-key-text textarea")?.focus(),
     });
     mounted.set(parentElement, view);
@@ -22,8 +22,8 @@ export default function mount({ data, parentElement, setStateValue, setTriggerVa
     slot.serial = undefined;
     slot.deliver = () => deliver(slot);
   }
-  // Those of an earlier call belong to an earlier run.
-  view.toServer = { setStateValue, setTriggerValue };
+  // That of an earlier call belongs to an earlier run.
+  view.setStateValue = setStateValue;
   if (slot.payload?.meta.id !== data.meta.id) {
     slot.payload = new Payload(data.meta, data.weights.getChildAt(0).toArray());
   }

@@ -34,12 +34,11 @@ def attention_view(
     answer: dict[str, Any],
     key: str,
     on_state: Callable[[], None],
-    on_example: Callable[[], None],
 ) -> None:
     """Draw the linked view.
 
-    What the visitor does with it arrives in `st.session_state[key]`: "state", raw and not to be trusted, once it has
-    settled; "example", 1 for the next and -1 for the previous one.
+    What the visitor does with it arrives in `st.session_state[key]` once it has settled: "state", raw and not to be
+    trusted. For another example it presses the button with the key "next-example" or "previous-example".
 
     Args:
         state: what to show, checked.
@@ -55,5 +54,4 @@ def attention_view(
         key=key,
         data={"view": key, "meta": payload.meta, "weights": pyarrow.table({"code": payload.weights})},
         on_state_change=on_state,
-        on_example_change=on_example,
     )

@@ -80,3 +80,22 @@ def test_a_damaged_file_is_named(tmp_path):
 def test_a_vocabulary_too_small_for_the_characters_is_refused():
     with pytest.raises(ValueError, match=r"cannot learn 20 pieces from this text: it needs at least \d+$"):
         Tokenizer.train(SENTENCES, vocab_size=20)
+
+
+def test_text_keeps_its_layout_where_that_is_asked_for():
+    tokenizer = Tokenizer.train(["Speak, speak.\n", "\n", "  First Citizen:\n"] * 5, vocab_size=300, keep_layout=True)
+    for text in ("  a\n\n\nSpeak,  speak. ", "\n", "\t\r\n\ufb01 \u200b <mask> </s>", ""):
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+    (end,) = tokenizer.encode("\n")
+    ids = tokenizer.encode("Speak\n\nspeak.\n")
+    assert ids.count(end) == 3, "a line end is a piece of its own"
+    assert tokenizer.encode("Speak\n") + tokenizer.encode("\nspeak.\n") == ids
+
+
+def test_the_mask_is_a_token_that_no_text_makes():
+    sentences = ["The cat sleeps.", "Die Katze schläft."] * 5
+    tokenizer = Tokenizer.train(sentences, vocab_size=320, mask=True)
+    assert tokenizer.pieces([tokenizer.mask_id]) == ["<mask>"]
+    assert tokenizer.mask_id not in tokenizer.encode("The <mask> sleeps.")
+    assert tokenizer.decode([tokenizer.mask_id]) == ""
+    assert Tokenizer.train(sentences, vocab_size=320).mask_id is None

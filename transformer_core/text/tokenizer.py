@@ -4,16 +4,23 @@ import io
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import sentencepiece
+
+MASK = "<mask>"
+"""The token that stands for one that a masked language model has to guess."""
+
+
+MASK = "<mask>"
 
 
 class Tokenizer:
     """A trained SentencePiece model.
 
     Special tokens never come out of text: a typed "</s>" is four ordinary characters. Text is normalised (NFKC, runs
-    of blanks become one, invisible characters vanish); a character that the vocabulary lacks becomes its UTF-8 bytes
-    ("<0xF0>").
+    of blanks become one, invisible characters vanish) unless it was trained with `keep_lines`; a character that the
+    vocabulary lacks becomes its UTF-8 bytes ("<0xF0>").
     """
 
     def __init__(self, model: bytes) -> None:
@@ -31,17 +38,32 @@ class Tokenizer:
         self.unk_id: int = self._processor.unk_id()
         self.bos_id: int = self._processor.bos_id()
         self.eos_id: int = self._processor.eos_id()
+        mask_id = self._processor.piece_to_id(MASK)
+        self.mask_id: int | None = mask_id if self._processor.is_control(mask_id) else None
+        mask = self._processor.piece_to_id(MASK)
+        self.mask_id: int | None = mask if self._processor.is_control(mask) else None
+        """Stands for a token to be guessed; None where the model has no such token."""
         if min(self.pad_id, self.bos_id, self.eos_id) < 0:
             raise ValueError("this SentencePiece model lacks a padding, a begin or an end token")
 
     @classmethod
-    def train(cls, sentences: Iterable[str], vocab_size: int) -> "Tokenizer":
+    def train(
+        cls, sentences: Iterable[str], vocab_size: int, *, keep_lines: bool = False, mask: bool = False
+    ) -> "Tokenizer":
         """Learn a byte-pair vocabulary of at most `vocab_size` pieces from sentences of all languages together (5.1).
+
+        Args:
+            keep_lines: leave every character of a text as it is; each newline is a piece.
+            mask: add the token MASK.
 
         Raises:
             ValueError: too few sentences, or a vocabulary too small to hold their characters.
         """
         buffer = io.BytesIO()
+        options: dict[str, Any] = {"control_symbols": [MASK]} if mask else {}
+        if keep_lines:
+            options |= {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+            options |= {"add_dummy_prefix": False, "user_defined_symbols": ["\n"]}
         try:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(sentences),
@@ -56,7 +78,10 @@ class Tokenizer:
                 unk_id=1,
                 bos_id=2,
                 eos_id=3,
+                control_symbols=[MASK] if mask else [],
                 minloglevel=2,
+                **(as_it_is if keep_layout else {}),
+                **options,
             )
         except RuntimeError as error:
             # It names the fewest pieces that the text's characters and the 256 bytes need.

@@ -83,7 +83,7 @@ def test_a_vocabulary_too_small_for_the_characters_is_refused():
 
 
 def test_text_keeps_its_layout_where_that_is_asked_for():
-    tokenizer = Tokenizer.train(["Speak, speak.\n", "\n", "  First Citizen:\n"] * 5, vocab_size=300, keep_layout=True)
+    tokenizer = Tokenizer.train(["Speak, speak.\n", "\n", "  First Citizen:\n"] * 5, vocab_size=300, keep_lines=True)
     for text in ("  a\n\n\nSpeak,  speak. ", "\n", "\t\r\n\ufb01 \u200b <mask> </s>", ""):
         assert tokenizer.decode(tokenizer.encode(text)) == text
     (end,) = tokenizer.encode("\n")

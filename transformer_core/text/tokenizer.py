@@ -12,14 +12,11 @@ MASK = "<mask>"
 """The token that stands for one that a masked language model has to guess."""
 
 
-MASK = "<mask>"
-
-
 class Tokenizer:
     """A trained SentencePiece model.
 
     Special tokens never come out of text: a typed "</s>" is four ordinary characters. Text is normalised (NFKC, runs
-    of blanks become one, invisible characters vanish) unless it was trained with `keep_lines`; a character that the
+    of blanks become one, invisible characters vanish) unless it was trained with `keep_layout`; a character that the
     vocabulary lacks becomes its UTF-8 bytes ("<0xF0>").
     """
 
@@ -40,20 +37,17 @@ class Tokenizer:
         self.eos_id: int = self._processor.eos_id()
         mask_id = self._processor.piece_to_id(MASK)
         self.mask_id: int | None = mask_id if self._processor.is_control(mask_id) else None
-        mask = self._processor.piece_to_id(MASK)
-        self.mask_id: int | None = mask if self._processor.is_control(mask) else None
-        """Stands for a token to be guessed; None where the model has no such token."""
         if min(self.pad_id, self.bos_id, self.eos_id) < 0:
             raise ValueError("this SentencePiece model lacks a padding, a begin or an end token")
 
     @classmethod
     def train(
-        cls, sentences: Iterable[str], vocab_size: int, *, keep_lines: bool = False, mask: bool = False
+        cls, sentences: Iterable[str], vocab_size: int, *, keep_layout: bool = False, mask: bool = False
     ) -> "Tokenizer":
         """Learn a byte-pair vocabulary of at most `vocab_size` pieces from sentences of all languages together (5.1).
 
         Args:
-            keep_lines: leave every character of a text as it is; each newline is a piece.
+            keep_layout: leave blanks and newlines, and every other character, as they are; each newline is a piece.
             mask: add the token MASK.
 
         Raises:
@@ -61,7 +55,7 @@ class Tokenizer:
         """
         buffer = io.BytesIO()
         options: dict[str, Any] = {"control_symbols": [MASK]} if mask else {}
-        if keep_lines:
+        if keep_layout:
             options |= {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
             options |= {"add_dummy_prefix": False, "user_defined_symbols": ["\n"]}
         try:
@@ -78,9 +72,7 @@ class Tokenizer:
                 unk_id=1,
                 bos_id=2,
                 eos_id=3,
-                control_symbols=[MASK] if mask else [],
                 minloglevel=2,
-                **(as_it_is if keep_layout else {}),
                 **options,
             )
         except RuntimeError as error:

@@ -1,4 +1,7 @@
-"""The identities of the sinusoids (section 3.5), with the values of the paper's base model."""
+"""The identities of the sinusoids (section 3.5), with the values of the paper's base model; and what came after them.
+
+Those are compared with transformers: rotary positions with GPT-J's, ALiBi with BLOOM's, relative positions with T5's.
+"""
 
 import math
 
@@ -6,9 +9,22 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from transformers.models.bloom.modeling_bloom import build_alibi_tensor
+from transformers.models.gptj.modeling_gptj import apply_rotary_pos_emb, create_sinusoidal_positions
+from transformers.models.t5.modeling_t5 import T5Attention
 
-from transformer_core.model import sinusoidal_encoding, wavelengths
-from transformer_core.model.positions import WAVELENGTH_LIMIT, largest_difference, offset_dot_products
+from transformer_core.model import TransformerConfig, sinusoidal_encoding, wavelengths
+from transformer_core.model.positions import (
+    WAVELENGTH_LIMIT,
+    Alibi,
+    RelativeBias,
+    alibi_slopes,
+    largest_difference,
+    offset_dot_products,
+    position_bias,
+    relative_buckets,
+    rotate,
+)
 
 
 def test_the_first_values():
@@ -97,3 +113,108 @@ def test_impossible_sizes_are_refused(arguments):
 
 def test_no_positions_are_an_empty_encoding():
     assert sinusoidal_encoding(0, 8).shape == (0, 8)
+
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("start", [0, 1, 37])
+def test_rotary_positions_are_gpt_js(start):
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 9, 16)
+    sin, cos = create_sinusoidal_positions(64, 16)[None, start : start + 9].chunk(2, dim=-1)
+    # GPT-J's heads stand after its positions.
+    expected = apply_rotary_pos_emb(x.transpose(1, 2), sin, cos).transpose(1, 2)
+    torch.testing.assert_close(rotate(x, start), expected)
+
+
+def test_one_pair_is_turned_by_one_radian_a_position():
+    turned = rotate(torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    expected = [[1, 0], [math.cos(1), math.sin(1)], [-math.sin(2), math.cos(2)]]
+    torch.testing.assert_close(turned, torch.tensor(expected))
+
+
+@given(m=st.integers(0, 2000), n=st.integers(0, 2000), seed=st.integers(0, 1000))
+def test_turned_queries_and_keys_know_their_distance_alone(m, n, seed):
+    query, key = torch.randn(2, 1, 12, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    product = (rotate(query, m) * rotate(key, n)).sum().item()
+    # Equation 12: Re(q k* exp(i (m - n) theta)), each pair of dimensions being a complex number.
+    pairs = zip(*(torch.view_as_complex(x.view(6, 2)).tolist() for x in (query, key)), strict=True)
+    turned = [
+        q * k.conjugate() * complex(math.cos((m - n) * theta), math.sin((m - n) * theta))
+        for (q, k), theta in zip(pairs, (10000 ** (-i / 6) for i in range(6)), strict=True)
+    ]
+    assert product == pytest.approx(sum(turned).real, abs=1e-9)
+
+
+def test_the_slopes_of_eight_heads():
+    assert alibi_slopes(8).tolist() == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
+
+
+@pytest.mark.parametrize("num_heads", range(1, 41))
+def test_slopes_are_blooms(num_heads):
+    # Of two tokens, the second's key gets the slope itself.
+    expected = build_alibi_tensor(torch.ones(1, 2), num_heads, torch.float32)[:, 0, 1]
+    torch.testing.assert_close(alibi_slopes(num_heads), expected)
+
+
+def test_no_heads_have_no_slopes():
+    with pytest.raises(ValueError, match="num_heads=0"):
+        alibi_slopes(0)
+
+
+def test_alibi_by_hand():
+    # Two heads have the slopes 1/16 and 1/256.
+    sixteenths = torch.tensor([[0.0, -1.0, -2.0], [-1.0, 0.0, -1.0], [-2.0, -1.0, 0.0]])
+    bias = Alibi(2, bidirectional=True)(3, 3, CPU)
+    assert torch.equal(bias, torch.stack([sixteenths / 16, sixteenths / 256]))
+    # The fourth and the fifth token, of five.
+    later = Alibi(1, bidirectional=False)(2, 5, CPU, start=3)
+    assert torch.equal(later[0, 0, :4] * 256, torch.tensor([-3.0, -2.0, -1.0, 0.0]))
+    assert torch.equal(later[0, 1] * 256, torch.tensor([-4.0, -3.0, -2.0, -1.0, 0.0]))
+
+
+DISTANCES = torch.arange(-300, 301)
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+@pytest.mark.parametrize(("num_buckets", "max_distance"), [(32, 128), (8, 20), (64, 1000)])
+def test_buckets_are_t5s(bidirectional, num_buckets, max_distance):
+    expected = T5Attention._relative_position_bucket(DISTANCES, bidirectional, num_buckets, max_distance)
+    assert torch.equal(relative_buckets(DISTANCES, bidirectional, num_buckets, max_distance), expected)
+
+
+FIRST_OF_BUCKET = {
+    # 8 * 2 ** (k / 2), rounded up.
+    True: [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91],
+    # 16 * 2 ** (3 k / 16), rounded up.
+    False: [*range(16), 16, 19, 21, 24, 27, 31, 35, 40, 46, 52, 59, 67, 77, 87, 99, 113],
+}
+"""The smallest distance in each bucket of keys before the query, by whether there are buckets for keys after it."""
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_buckets_by_hand(bidirectional):
+    starts = FIRST_OF_BUCKET[bidirectional]
+    before = [sum(start <= distance for start in starts) - 1 for distance in range(301)]
+    after = [16 + bucket for bucket in before[1:]] if bidirectional else [0] * 300
+    assert relative_buckets(DISTANCES, bidirectional).tolist() == before[:0:-1] + before[:1] + after
+
+
+def test_a_relative_bias_is_the_number_of_its_bucket():
+    bias = RelativeBias(2, bidirectional=True)
+    table = torch.arange(64.0).view(32, 2)
+    with torch.no_grad():
+        bias.buckets.weight.copy_(table)
+    # Of head 1: bucket 1 one to the left, bucket 16 + 1 one to the right; numbers 2 b + 1.
+    assert bias(3, 3, CPU)[1].tolist() == [[1, 35, 37], [3, 1, 35], [5, 3, 1]]
+    assert bias(1, 15, CPU, start=14)[0, 0].tolist() == [2 * b for b in [9, 9, 9, 8, 8, 8, 8, 7, 6, 5, 4, 3, 2, 1, 0]]
+    causal = RelativeBias(2, bidirectional=False)
+    with torch.no_grad():
+        causal.buckets.weight.copy_(table)
+    assert causal(2, 12, CPU, start=10)[0].tolist()[1] == [2 * b for b in range(11, -1, -1)]
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "rotary", "none"])
+def test_other_positions_are_no_bias(positions):
+    assert position_bias(TransformerConfig(positions=positions), bidirectional=True) is None

@@ -154,7 +154,7 @@ class DecoderLayer(nn.Module):
         target_mask: Bool[Tensor, "..."] | None = None,
         memory_mask: Bool[Tensor, "batch 1 source"] | None = None,
         cache: LayerCache | None = None,
-        bias: Float[Tensor, "head target target"] | None = None,
+        bias: Float[Tensor, "head target key"] | None = None,
     ) -> Float[Tensor, "batch target d_model"]:
         """One layer. With a cache, `x` holds only the tokens that the cache has not seen yet."""
         start = 0 if cache is None else cache.length

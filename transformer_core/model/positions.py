@@ -16,6 +16,8 @@ from transformer_core.model.config import TransformerConfig
 BASE = 10_000.0
 """The constant under the exponent in the paper's formula."""
 
+NUM_BUCKETS = 32
+"""Of relative distances, as in T5."""
 
 WAVELENGTH_LIMIT = 2 * math.pi * BASE
 """In positions: no wavelength reaches it, because the last exponent is (d_model - 2) / d_model and not 1."""
@@ -119,7 +121,7 @@ def alibi_slopes(num_heads: int) -> Float[Tensor, " head"]:
 
 
 def relative_buckets(
-    distances: Int[Tensor, "*shape"], bidirectional: bool, num_buckets: int = 32, max_distance: int = 128
+    distances: Int[Tensor, "*shape"], bidirectional: bool, num_buckets: int = NUM_BUCKETS, max_distance: int = 128
 ) -> Int[Tensor, "*shape"]:
     """The bucket that T5 puts a distance into (Raffel et al. 2020, section 2.1).
 
@@ -167,7 +169,9 @@ class PositionBias(nn.Module):
 class RelativeBias(PositionBias):
     """T5's learned number for every head and every bucket of distances, shared by all layers of a stack."""
 
-    def __init__(self, num_heads: int, bidirectional: bool, num_buckets: int = 32, max_distance: int = 128) -> None:
+    def __init__(
+        self, num_heads: int, bidirectional: bool, num_buckets: int = NUM_BUCKETS, max_distance: int = 128
+    ) -> None:
         super().__init__(bidirectional)
         self.max_distance = max_distance
         self.buckets = nn.Embedding(num_buckets, num_heads)

@@ -21,12 +21,13 @@ from benchmarks.report import Report, Row, machine, paired_ratio
 from benchmarks.torch_transformer import TorchTransformer
 from transformer_core.device import choose_device
 from transformer_core.model import Transformer, TransformerConfig
-from transformer_core.text import Tokenizer, Translator
+from transformer_core.text import Tokenizer
+from transformer_core.trained import Translator
 from transformer_core.training.batches import Batch, Example, encode_pairs, make_batch, plan_batches
 from transformer_core.training.data import read_pairs
 from transformer_core.training.loss import label_smoothed_loss
-from transformer_core.training.options import TrainingOptions
 from transformer_core.training.speed import is_bfloat16_faster, keep_freed_memory, mixed_precision
+from transformer_core.training.tasks.translation import TranslationOptions
 
 LENGTHS = """
 6-3 6-4 6-5 6-5 6-8 7-4 7-5 7-5 7-5 7-5 7-6 7-6 7-7 7-7 7-7 7-8 7-8 7-8 8-5 8-5 8-5 8-6 8-6 8-6 8-6 8-6 8-7 8-7 8-7 8-7
@@ -111,7 +112,7 @@ def compare(
     """Tokens a second of each contender, and how many times as fast the first one is."""
     if device.type != "cpu":
         contenders = [contenders[0], *(c for c in contenders[1:] if not c.keeps_memory)]
-    batch_tokens = TrainingOptions.batch_tokens
+    batch_tokens = TranslationOptions.batch_tokens
     plan = plan_batches(examples, batch_tokens, seed=(0,))
     # A small file has few batches: they come round again.
     chosen = [plan[i % len(plan)] for i in range(WARM_UP_BATCHES + repeats)]
@@ -214,7 +215,7 @@ def _step(
     read = int((batch.source_ids != pad_id).sum()) + labels
     with _precision(contender, device, bfloat16):
         logits = model(batch.source_ids, batch.target_ids)
-    loss = label_smoothed_loss(logits, batch.label_ids, TrainingOptions.label_smoothing, pad_id)
+    loss = label_smoothed_loss(logits, batch.label_ids, TranslationOptions.label_smoothing, pad_id)
     (loss / labels).backward()
     optimizer.step()
     optimizer.zero_grad()

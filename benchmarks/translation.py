@@ -7,7 +7,7 @@ from tqdm import tqdm
 
 from benchmarks.report import Report, Row, machine, paired_ratio
 from benchmarks.sentences import SENTENCES
-from transformer_core.text import Translator
+from transformer_core.trained import Translator
 
 BEAM_SIZES = {"greedy": 1, "beam 4": 4}
 

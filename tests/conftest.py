@@ -40,7 +40,7 @@ def tiny_translator_folder(tmp_path_factory) -> Path:
     from transformer_core.model import Transformer, TransformerConfig
     from transformer_core.text.generation import pad_batch
     from transformer_core.text.tokenizer import Tokenizer
-    from transformer_core.text.translator import Translator
+    from transformer_core.trained import Translator
 
     folder = tmp_path_factory.mktemp("pretrained") / "tiny-en-de"
     tokenizer = Tokenizer.train([sentence for pair in SENTENCES for sentence in pair], vocab_size=400)

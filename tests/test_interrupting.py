@@ -11,7 +11,7 @@ from transformer_core import interrupting
 from transformer_core.inspection import record
 from transformer_core.inspection.intervention import intervene
 from transformer_core.interrupting import Stage, Stopped, between_steps, short_steps, stage
-from transformer_core.text.translator import Translator
+from transformer_core.trained import Translator
 from transformer_core.zoo import InspectionOptions, loading
 
 TEXT = "The cat sees the dog because it is big."

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import torch
 
-from transformer_core.text.translator import Translator
+from transformer_core.trained import Translator
 
 
 def expected_weights(

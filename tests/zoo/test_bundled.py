@@ -9,7 +9,7 @@ import torch
 
 from transformer_core import zoo
 from transformer_core.text.generation import MAX_EXTRA_TOKENS
-from transformer_core.text.translator import Translator
+from transformer_core.trained import Translator
 from transformer_core.zoo import DeviceMemoryError, InputError, InspectionOptions
 from transformer_core.zoo import bundled as bundled_module
 

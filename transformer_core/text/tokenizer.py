@@ -16,7 +16,7 @@ class Tokenizer:
     """A trained SentencePiece model.
 
     Special tokens never come out of text: a typed "</s>" is four ordinary characters. Text is normalised (NFKC, runs
-    of blanks become one, invisible characters vanish) unless it was trained with `keep_layout`; a character that the
+    of blanks become one, invisible characters vanish) unless it was trained with `keep_lines`; a character that the
     vocabulary lacks becomes its UTF-8 bytes ("<0xF0>").
     """
 
@@ -35,19 +35,19 @@ class Tokenizer:
         self.unk_id: int = self._processor.unk_id()
         self.bos_id: int = self._processor.bos_id()
         self.eos_id: int = self._processor.eos_id()
-        mask_id = self._processor.piece_to_id(MASK)
-        self.mask_id: int | None = mask_id if self._processor.is_control(mask_id) else None
         if min(self.pad_id, self.bos_id, self.eos_id) < 0:
             raise ValueError("this SentencePiece model lacks a padding, a begin or an end token")
+        mask_id = self._processor.piece_to_id(MASK)
+        self.mask_id: int | None = mask_id if self._processor.is_control(mask_id) else None
 
     @classmethod
     def train(
-        cls, sentences: Iterable[str], vocab_size: int, *, keep_layout: bool = False, mask: bool = False
+        cls, sentences: Iterable[str], vocab_size: int, *, keep_lines: bool = False, mask: bool = False
     ) -> "Tokenizer":
         """Learn a byte-pair vocabulary of at most `vocab_size` pieces from sentences of all languages together (5.1).
 
         Args:
-            keep_layout: leave blanks and newlines, and every other character, as they are; each newline is a piece.
+            keep_lines: leave blanks and newlines, and every other character, as they are; each newline is a piece.
             mask: add the token MASK.
 
         Raises:
@@ -55,7 +55,7 @@ class Tokenizer:
         """
         buffer = io.BytesIO()
         options: dict[str, Any] = {"control_symbols": [MASK]} if mask else {}
-        if keep_layout:
+        if keep_lines:
             options |= {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
             options |= {"add_dummy_prefix": False, "user_defined_symbols": ["\n"]}
         try:

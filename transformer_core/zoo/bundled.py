@@ -12,7 +12,7 @@ from transformer_core.inspection import Inspection, Trace, record
 from transformer_core.inspection.words import words_of_labels
 from transformer_core.model import TransformerConfig
 from transformer_core.text.generation import longest_target
-from transformer_core.text.translator import FORMAT, Translator
+from transformer_core.trained.translator import FORMAT, Translator
 from transformer_core.zoo.axis import Axis, stack_of
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.input_checks import check_length, check_text, check_tokens

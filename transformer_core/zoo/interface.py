@@ -8,7 +8,7 @@ import torch
 from PIL.Image import Image
 
 from transformer_core.inspection import Inspection
-from transformer_core.text import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
+from transformer_core.trained import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
 
 Family = Literal["text-to-text", "causal", "masked", "classifier", "embedding", "encoder", "image"]
 """What a model makes of its input.
@@ -18,7 +18,9 @@ Family = Literal["text-to-text", "causal", "masked", "classifier", "embedding", 
 sentence. "encoder": a vector for each token and no answer. "image": it reads an image (ViT), with or without classes.
 """
 
-Ability = Literal["beam search", "continue", "chat", "mask", "second text", "special tokens", "image"]
+Ability = Literal[
+    "beam search", "continue", "chat", "mask", "second text", "special tokens", "image", "symbols", "drawing"
+]
 """What a model does beyond reading one text; each makes some of the `InspectionOptions` count.
 
 "beam search": `beam_size`, `length_penalty`. "continue": `new_tokens`. "chat": `chat`. "mask": `masked`. "second text":

@@ -5,7 +5,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from transformer_core.text import Translator
+from transformer_core.trained import Translator
 
 
 def test_it_translates_what_it_learned(tiny_translator_folder):

@@ -1,18 +1,20 @@
-"""A trained model with its tokenizer: what a folder in pretrained/ holds."""
+"""A translator with its tokenizer."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import safetensors.torch
-import torch
-from safetensors import SafetensorError
-
-from transformer_core.device import choose_device
 from transformer_core.model import Transformer, TransformerConfig
 from transformer_core.text.generation import beam_search, greedy_search, in_batches, pad_batch
 from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.trained.folder import (
+    TOKENIZER,
+    check_files,
+    check_vocabulary,
+    read_weights,
+    reading_config,
+    write,
+)
 
 FORMAT = "headlight-translator"
 
@@ -30,61 +32,37 @@ class Translator:
     target_language: str
 
     @classmethod
-    def load(cls, folder: Path, device: str = "auto") -> "Translator":
+    def load(cls, folder: Path, device: str = "auto", step: int | None = None) -> "Translator":
         """Read config.json, model.safetensors and tokenizer.model; float32, ready to translate.
 
+        Args:
+            step: the weights of this snapshot of the training instead.
+
         Raises:
-            FileNotFoundError: the folder or one of the three files is missing.
+            FileNotFoundError: the folder or one of its files is missing.
             ValueError: a file is damaged, of another kind, or does not fit the others.
         """
         folder = Path(folder)
-        if folder.is_file():
-            raise ValueError(f"{folder} is a file: name the folder that holds config.json and the rest")
-        for name in ("config.json", "model.safetensors", "tokenizer.model"):
-            if not (folder / name).is_file():
-                raise FileNotFoundError(f"{folder} holds no trained model: {name} is missing")
-        try:
-            config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-            if config.get("format") != FORMAT:
-                raise ValueError(f'its "format" is {config.get("format")!r}, not "{FORMAT}"')
+        check_files(folder, TOKENIZER)
+        with reading_config(folder, FORMAT, "a translator") as config:
             languages = config["source_language"], config["target_language"]
             if not all(isinstance(language, str) for language in languages):
                 raise ValueError(f"its languages are {languages}, not names")
             model = Transformer(TransformerConfig.from_dict(config["transformer"]))
-        # RuntimeError: sizes that no memory holds. RecursionError: JSON nested without end.
-        except (ValueError, KeyError, AttributeError, TypeError, RuntimeError, RecursionError) as error:
-            raise ValueError(f"{folder / 'config.json'} does not describe a translator: {error}") from error
-        tokenizer = Tokenizer.load(folder / "tokenizer.model")
-        for name in ("vocab_size", "pad_id"):
-            of_tokenizer, of_model = getattr(tokenizer, name), getattr(model.config, name)
-            if of_tokenizer != of_model:
-                raise ValueError(f"{folder}: {name} is {of_tokenizer} in the tokenizer and {of_model} in config.json")
-        try:
-            weights = safetensors.torch.load_file(folder / "model.safetensors")
-            model.load_state_dict(weights)
-        except (SafetensorError, RuntimeError) as error:
-            # PyTorch lists every layer, one a line after a heading.
-            reason = " ".join(str(error).splitlines()[:2])[:300]
-            raise ValueError(f"{folder / 'model.safetensors'} does not fit config.json: {reason}") from error
-        for name, tensor in weights.items():
-            if not tensor.is_floating_point() or not tensor.isfinite().all():
-                raise ValueError(f"{folder / 'model.safetensors'} is damaged: {name} holds values that are no numbers")
-        return cls(model.eval().to(choose_device(device)), tokenizer, *languages)
+        tokenizer = Tokenizer.load(folder / TOKENIZER)
+        check_vocabulary(folder, tokenizer, model.config)
+        return cls(read_weights(model, folder, device, step), tokenizer, *languages)
 
     def save(self, folder: Path) -> None:
         """Write what `load` reads, with the weights in half precision."""
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        config = {
-            "format": FORMAT,
+        fields = {
             "source_language": self.source_language,
             "target_language": self.target_language,
             "transformer": self.model.config.to_dict(),
         }
-        (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-        weights = {name: tensor.to("cpu", torch.float16) for name, tensor in self.model.state_dict().items()}
-        safetensors.torch.save_file(weights, folder / "model.safetensors")
-        self.tokenizer.save(folder / "tokenizer.model")
+        write(folder, FORMAT, fields, self.model)
+        self.tokenizer.save(folder / TOKENIZER)
 
     @property
     def max_source_tokens(self) -> int:

@@ -1,0 +1,142 @@
+"""The folder of a trained model: config.json, model.safetensors, what reads its input, and snapshots of its training.
+
+A folder may come from anybody, so nothing in it is run: it is read as JSON, safetensors and SentencePiece.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import nn
+
+from transformer_core.device import choose_device
+from transformer_core.model import TransformerConfig
+
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+TOKENIZER = "tokenizer.model"
+SNAPSHOTS = "snapshots"
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+class Vocabulary(Protocol):
+    """What of a tokenizer has to fit its model."""
+
+    vocab_size: int
+    pad_id: int
+
+
+def format_of(folder: Path) -> str | None:
+    """What a folder's config.json says that it holds, say "headlight-translator"; None if it does not say."""
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    kind = config.get("format") if isinstance(config, dict) else None
+    return kind if isinstance(kind, str) else None
+
+
+def check_files(folder: Path, *names: str) -> None:
+    """Make sure that config.json, the weights and other files are there.
+
+    Raises:
+        ValueError: the folder is a file.
+        FileNotFoundError: a file is missing.
+    """
+    if folder.is_file():
+        raise ValueError(f"{folder} is a file: name the folder that holds {CONFIG} and the rest")
+    for name in (CONFIG, WEIGHTS, *names):
+        if not (folder / name).is_file():
+            raise FileNotFoundError(f"{folder} holds no trained model: {name} is missing")
+
+
+@contextmanager
+def reading_config(folder: Path, kind: str, what: str) -> Iterator[dict[str, Any]]:
+    """The fields of config.json; whatever is wrong with them, in the block as well, becomes a ValueError.
+
+    Args:
+        kind: the format that the file has to have.
+        what: the model in words, say "a translator".
+    """
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if config.get("format") != kind:
+            raise ValueError(f'its "format" is {config.get("format")!r}, not "{kind}"')
+        yield config
+    # RuntimeError: sizes that no memory holds. RecursionError: JSON nested without end.
+    except (ValueError, KeyError, AttributeError, TypeError, RuntimeError, RecursionError) as error:
+        raise ValueError(f"{folder / CONFIG} does not describe {what}: {error}") from error
+
+
+def check_vocabulary(folder: Path, tokenizer: Vocabulary, config: TransformerConfig) -> None:
+    """Make sure that a tokenizer belongs to a model.
+
+    Raises:
+        ValueError: it has another number of tokens, or another padding token.
+    """
+    for name in ("vocab_size", "pad_id"):
+        of_tokenizer, of_model = getattr(tokenizer, name), getattr(config, name)
+        if of_tokenizer != of_model:
+            raise ValueError(f"{folder}: {name} is {of_tokenizer} in the tokenizer and {of_model} in {CONFIG}")
+
+
+def read_weights(model: Model, folder: Path, device: str, step: int | None = None) -> Model:
+    """Give a model its weights, in float32, ready for use.
+
+    Args:
+        step: take the snapshot after this step of the training; None: the finished model.
+
+    Raises:
+        ValueError: the file is damaged, holds NaN or infinity, or is of another model; or there is no such device.
+        FileNotFoundError: there is no such snapshot.
+    """
+    path = weights_path(folder, step)
+    if not path.is_file():
+        raise FileNotFoundError(f"{folder} holds no snapshot of step {step}: {path.name} is missing")
+    try:
+        weights = safetensors.torch.load_file(path)
+        model.load_state_dict(weights)
+    except (SafetensorError, RuntimeError) as error:
+        # PyTorch lists every layer, one a line after a heading.
+        reason = " ".join(str(error).splitlines()[:2])[:300]
+        raise ValueError(f"{path} does not fit {CONFIG}: {reason}") from error
+    for name, tensor in weights.items():
+        if not tensor.is_floating_point() or not tensor.isfinite().all():
+            raise ValueError(f"{path} is damaged: {name} holds values that are no numbers")
+    return model.eval().to(choose_device(device))
+
+
+def write(folder: Path, kind: str, fields: dict[str, Any], model: nn.Module) -> None:
+    """Write config.json and the weights, in half precision."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CONFIG).write_text(json.dumps({"format": kind, **fields}, indent=2) + "\n", encoding="utf-8")
+    _write_weights(model, folder / WEIGHTS)
+
+
+def save_snapshot(folder: Path, model: nn.Module, step: int) -> None:
+    """Write the weights after a step of the training, in half precision."""
+    path = weights_path(Path(folder), step)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _write_weights(model, path)
+
+
+def snapshot_steps(folder: Path) -> list[int]:
+    """The steps of the training whose weights were kept, in rising order."""
+    steps = (path.stem.removeprefix("step-") for path in (Path(folder) / SNAPSHOTS).glob("step-*.safetensors"))
+    return sorted(int(step) for step in steps if len(step) == 8 and step.isascii() and step.isdecimal())
+
+
+def weights_path(folder: Path, step: int | None = None) -> Path:
+    """The file with the weights of the finished model, or those after a step of its training."""
+    return folder / WEIGHTS if step is None else folder / SNAPSHOTS / f"step-{step:08d}.safetensors"
+
+
+def _write_weights(model: nn.Module, path: Path) -> None:
+    weights = {name: tensor.detach().to("cpu", torch.float16) for name, tensor in model.state_dict().items()}
+    safetensors.torch.save_file(weights, path)

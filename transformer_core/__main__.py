@@ -93,7 +93,7 @@ def _add_translate(commands: argparse._SubParsersAction) -> None:
 
 
 def _translate(arguments: argparse.Namespace) -> int:
-    from transformer_core.text import Translator
+    from transformer_core.trained import Translator
 
     translator = Translator.load(arguments.model, arguments.device)
     # Only "\n" ends a line: a form feed or a line separator inside a sentence must not make two of it.
@@ -125,7 +125,7 @@ def _add_evaluate(commands: argparse._SubParsersAction) -> None:
 
 
 def _evaluate(arguments: argparse.Namespace) -> int:
-    from transformer_core.text import Translator
+    from transformer_core.trained import Translator
     from transformer_core.training.batches import encode_pairs
     from transformer_core.training.data import SplitRecord
     from transformer_core.training.evaluation import bleu

@@ -2,7 +2,7 @@ import pytest
 import sacrebleu
 import torch
 
-from transformer_core.text import Translator
+from transformer_core.trained import Translator
 from transformer_core.training.batches import encode_pairs
 from transformer_core.training.data import Pair
 from transformer_core.training.evaluation import bleu, mean_loss

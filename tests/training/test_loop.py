@@ -15,7 +15,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from transformer_core.text import Translator
+from transformer_core.trained import Translator
 from transformer_core.training import loop
 from transformer_core.training.data import read_pairs, split_pairs
 from transformer_core.training.loop import train

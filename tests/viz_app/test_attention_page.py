@@ -9,7 +9,7 @@ import pytest
 
 from tests.viz_app.formula import expected_weights
 from tests.viz_app.reading import TEXT, assert_calm, charts, has_view, heatmap, say, view, words
-from transformer_core.text.translator import Translator
+from transformer_core.trained import Translator
 from transformer_core.zoo import bundled
 from viz_app.examples import EXAMPLES
 

@@ -7,7 +7,8 @@ import torch
 from sacrebleu.metrics.bleu import BLEUScore
 
 from transformer_core.model import Transformer
-from transformer_core.text import Tokenizer, Translator
+from transformer_core.text import Tokenizer
+from transformer_core.trained import Translator
 from transformer_core.training.batches import Example, make_batch, plan_batches
 from transformer_core.training.data import Pair, with_all_references
 from transformer_core.training.loss import label_smoothed_loss

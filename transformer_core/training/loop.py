@@ -18,7 +18,8 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from transformer_core.model import Transformer
-from transformer_core.text import Tokenizer, Translator
+from transformer_core.text import Tokenizer
+from transformer_core.trained import Translator
 from transformer_core.training.batches import (
     Batch,
     Example,

@@ -6,7 +6,7 @@ import sacrebleu
 import torch
 from sacrebleu.metrics.bleu import BLEUScore
 
-from transformer_core.text import Translator
+from transformer_core.trained import Translator
 from transformer_core.training.data import Split, with_all_references
 from transformer_core.training.evaluation import BEAM_SIZE, LENGTH_PENALTY
 from transformer_core.training.options import TrainingOptions

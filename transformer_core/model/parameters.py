@@ -110,7 +110,7 @@ def _embeddings(config: TransformerConfig) -> list[Part]:
         parts.append(Part("Embeddings", "positions", "n_max·d", config.max_length * d))
     parts.append(Part("Embeddings", "segments", "S·d", config.num_segments * d))
     if config.norm_embeddings:
-        parts.append(_norms("Embeddings", config, "1", 1))
+        parts.append(_norms("Embeddings", config, "", 1))
     return parts
 
 
@@ -130,9 +130,9 @@ def _stack(config: TransformerConfig, block: Literal["Encoder", "Decoder"]) -> l
         parts.append(Part(block, "feed-forward", feed_forward, layers * (2 * config.d_model * config.d_ff + biases)))
     norms = 1 + has_cross_attention + (config.d_ff > 0)
     if config.norm == "pre":
-        parts.append(_norms(block, config, f"({norms}·{symbol} + 1)", norms * layers + 1))
+        parts.append(_norms(block, config, f"({norms}·{symbol} + 1)·", norms * layers + 1))
     else:
-        parts.append(_norms(block, config, f"{norms}·{symbol}", norms * layers))
+        parts.append(_norms(block, config, f"{norms}·{symbol}·", norms * layers))
     if config.positions == "relative":
         parts.append(Part(block, "positions", f"{NUM_BUCKETS}·h", NUM_BUCKETS * config.num_heads))
     return parts
@@ -146,10 +146,14 @@ def _attention(block: str, name: str, config: TransformerConfig, layers: int, sy
     return Part(block, name, formula, layers * (4 * config.d_model * inner + biases))
 
 
-def _norms(block: str, config: TransformerConfig, formula: str, number: int) -> Part:
-    """LayerNorm has a gain and a bias for every dimension, RMSNorm a gain only."""
-    vectors = 2 if config.normalization == "layer" else 1
-    return Part(block, "normalisation", f"{formula}·{vectors}·d", number * vectors * config.d_model)
+def _norms(block: str, config: TransformerConfig, times: str, number: int) -> Part:
+    """LayerNorm has a gain and a bias for every dimension, RMSNorm a gain only.
+
+    Args:
+        times: their number as the formula begins, say "2·N_e·".
+    """
+    has_bias = config.normalization == "layer"
+    return Part(block, "normalisation", f"{times}{'2·' * has_bias}d", number * (1 + has_bias) * config.d_model)
 
 
 def _output(config: TransformerConfig, top: Top) -> list[Part]:
@@ -163,7 +167,7 @@ def _output(config: TransformerConfig, top: Top) -> list[Part]:
     layer = Part("Output", "layer before the output", "d·d + d", d * d + d)
     if top == "pooler":
         return [layer]
-    return [layer, _norms("Output", config, "1", 1), matrix, Part("Output", "output bias", "V", vocabulary)]
+    return [layer, _norms("Output", config, "", 1), matrix, Part("Output", "output bias", "V", vocabulary)]
 
 
 def _patches(config: VisionConfig) -> list[Part]:

@@ -46,15 +46,9 @@ def _bert(name: str, total: str, difference: str, **changes: int) -> Published:
     return Published(name, TransformerConfig.bert(**changes), total, source, difference)
 
 
-def _gpt2(name: str, total: str, released: str, **changes: int) -> Published:
-    return Published(
-        name,
-        TransformerConfig.gpt2(**changes),
-        total,
-        "Radford et al. 2019, Table 2. It leaves out the number of heads, which is that of the released model.",
-        "The paper's number is wrong: “our original parameter counts were wrong due to an error (in our previous blog "
-        f"posts and paper)”, says the README of the released models, which calls this one {released}.",
-    )
+def _gpt2(name: str, total: str, **changes: int) -> Published:
+    source = "Radford et al. 2019, Table 2. It leaves out the number of heads, which is that of the released model."
+    return Published(name, TransformerConfig.gpt2(**changes), total, source, GPT2_PAPER)
 
 
 def _t5(name: str, total: str, section: str, difference: str, **changes: int) -> Published:
@@ -78,6 +72,11 @@ PAPER_VOCABULARY = (
     "about 40,800 and the big model's 213M about 35,900, so no single vocabulary gives both."
 )
 
+GPT2_PAPER = (
+    "The paper's numbers are wrong: “our original parameter counts were wrong due to an error (in our previous blog "
+    "posts and paper)”, says the README of the released models, whose names there are 124M, 355M, 774M and 1558M."
+)
+
 PUBLISHED = (
     Published(
         "Transformer base",
@@ -97,16 +96,16 @@ PUBLISHED = (
     _bert(
         "BERT-large",
         "340M",
-        "None beyond the paper's rounding to two digits.",
+        ROUNDED,
         d_model=1024,
         num_heads=16,
         d_ff=4096,
         num_encoder_layers=24,
     ),
-    _gpt2("GPT-2 small", "117M", "124M"),
-    _gpt2("GPT-2 medium", "345M", "355M", d_model=1024, num_heads=16, d_ff=4096, num_decoder_layers=24),
-    _gpt2("GPT-2 large", "762M", "774M", d_model=1280, num_heads=20, d_ff=5120, num_decoder_layers=36),
-    _gpt2("GPT-2 XL", "1542M", "1558M", d_model=1600, num_heads=25, d_ff=6400, num_decoder_layers=48),
+    _gpt2("GPT-2 small", "117M"),
+    _gpt2("GPT-2 medium", "345M", d_model=1024, num_heads=16, d_ff=4096, num_decoder_layers=24),
+    _gpt2("GPT-2 large", "762M", d_model=1280, num_heads=20, d_ff=5120, num_decoder_layers=36),
+    _gpt2("GPT-2 XL", "1542M", d_model=1600, num_heads=25, d_ff=6400, num_decoder_layers=48),
     Published(
         "GPT-3 175B",
         TransformerConfig.gpt2(d_model=12_288, num_heads=96, d_ff=49_152, num_decoder_layers=96, max_length=2048),

@@ -1,7 +1,10 @@
 """The benchmark of the views shows both contenders the same weights and does in a page what it says."""
 
+import functools
 import json
 import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -23,6 +26,17 @@ PAGE = """<!DOCTYPE html><meta charset="utf-8"><body style="height: 3000px"><inp
   input.addEventListener("keydown", (event) => requestAnimationFrame(() => document.body.dataset.key = event.key));
   addEventListener("click", (event) => (document.body.dataset.click = `${event.clientX} ${event.clientY}`));
 </script>"""
+
+
+def in_a_thread(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test in a thread of its own: Playwright runs once in a thread, and that of the browser tests stays open."""
+
+    @functools.wraps(test)
+    def run(**fixtures) -> None:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(test, **fixtures).result()
+
+    return run
 
 
 def test_bertviz_gets_the_same_weights_and_asks_no_other_machine():
@@ -56,6 +70,7 @@ def test_the_typed_texts_are_as_long_as_they_say():
     assert len(set(texts)) == 20
 
 
+@in_a_thread
 def test_a_tab_is_clicked_typed_into_and_scrolled(tmp_path):
     (tmp_path / "page.html").write_text(PAGE, encoding="utf-8")
     with files(tmp_path) as address, open_tab() as tab:
@@ -73,6 +88,7 @@ def test_a_tab_is_clicked_typed_into_and_scrolled(tmp_path):
         assert tab.memory() > 10e6
 
 
+@in_a_thread
 def test_a_visitor_of_the_view_finds_everything_that_is_compared(monkeypatch, tmp_path):
     monkeypatch.setattr(view_visits, "MOVES", 6)
     (tmp_path / "view.html").write_text(to_page(random_attention.inspection(32)), encoding="utf-8")

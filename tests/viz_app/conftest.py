@@ -16,6 +16,12 @@ install_import_hook("viz_app.figures", "shape_checking.check_shapes")
 MAIN = Path(viz_app.__file__).with_name("main.py")
 
 
+@pytest.fixture(autouse=True)
+def main_module(monkeypatch):
+    """Streamlit puts the page in place of `__main__` and leaves it there, where processes that start look for it."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+
+
 @pytest.fixture
 def pretrained(tiny_translator_folder, monkeypatch):
     """Make the tiny translator the only bundled model; the folder that holds it."""

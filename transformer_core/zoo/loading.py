@@ -12,6 +12,9 @@ Progress = Callable[[str, int, int], None]
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 
+IMPLEMENTATIONS = ("transformers", "headlight")
+"""Whose program runs a Hugging Face model: that library's, or `transformer_core.model`."""
+
 
 def load(
     name: str | Path,
@@ -21,6 +24,7 @@ def load(
     local_models: bool = True,
     hub: bool = True,
     progress: Progress | None = None,
+    implementation: str = "transformers",
 ) -> InspectableModel:
     """Load a bundled model, a folder, or a model from the Hugging Face hub, looked for in this order.
 
@@ -35,13 +39,17 @@ def load(
         hub: whether a hub name may be opened, and downloaded if it is not in the cache yet.
         progress: told how far a download is, in this thread; without it there is a bar on standard error. What it
             raises ends the download.
+        implementation: "transformers", or "headlight": this project's own, for BERT, GPT-2, T5 and ViT. Bundled models
+            are always this project's own.
 
     Raises:
-        InputError: no such model, or one of a kind that is switched off.
+        InputError: no such model, one of a kind that is switched off, or one that this implementation does not run.
         ValueError: the model's files are damaged, unsafe or of a kind that cannot be inspected; no such device.
         OSError: a file is missing, the disk is full, or the hub cannot be reached.
         DeviceMemoryError: the model does not fit into the GPU's memory.
     """
+    if implementation not in IMPLEMENTATIONS:
+        raise ValueError(f"unknown implementation {implementation!r}: use one of {', '.join(IMPLEMENTATIONS)}")
     name = str(name)
     if name in bundled.available():
         return bundled.load(name, device, dtype)
@@ -54,7 +62,7 @@ def load(
     if local_models and (folder := local_folder(name)):
         if bundled.is_translator(folder):
             return bundled.load_folder(folder, name, device, dtype)
-        return _open(folder, name, device, dtype)
+        return _open(folder, name, device, dtype, implementation)
     if hub and not _is_path(name):
         # Imported late: the bundled models do without transformers and huggingface_hub, which take seconds.
         from transformer_core.zoo.hugging_face.opening.hub import download
@@ -66,7 +74,7 @@ def load(
                 raise
             hint = f"If you meant a bundled model, there are: {', '.join(bundled.available())}."
             raise (InputError if isinstance(error, InputError) else OSError)(f"{error} {hint}") from error
-        return _open(folder, name, device, dtype)
+        return _open(folder, name, device, dtype, implementation)
     if local_models and _is_path(name):
         raise InputError(f"There is no folder {name}. Name one that holds a model's config.json and model.safetensors.")
     raise InputError(f"There is no model {name!a} here. Name {_kinds(local_models, hub)}.")
@@ -92,11 +100,13 @@ def _is_path(name: str) -> bool:
     )
 
 
-def _open(folder: Path, name: str, device: str, dtype: str) -> InspectableModel:
+def _open(folder: Path, name: str, device: str, dtype: str, implementation: str) -> InspectableModel:
+    from transformer_core.zoo.hugging_face.headlight.opening import in_headlight
     from transformer_core.zoo.hugging_face.inspectable import inspectable
     from transformer_core.zoo.hugging_face.opening.checkpoint import open_checkpoint
 
-    return inspectable(open_checkpoint(folder, name, device, dtype))
+    checkpoint = open_checkpoint(folder, name, device, dtype)
+    return inspectable(in_headlight(checkpoint) if implementation == "headlight" else checkpoint)
 
 
 def _kinds(local_models: bool, hub: bool) -> str:

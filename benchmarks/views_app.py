@@ -29,9 +29,8 @@ if st.button("Show"):
         attention_view(
             payload,
             opening_state(payload.meta),
-            serial=1,
+            ordered={},
             answer={},
             key="view",
             on_state=lambda: None,
-            on_example=lambda: None,
         )

@@ -52,3 +52,18 @@ def test_the_next_example_by_key_does_not_wait_for_a_run(open_app):
     app.view.press("p")
     expect(app.text_box).to_have_value(EXAMPLES[-1].text, timeout=PATIENCE)
     begin(app, text)  # had the run gone on to its end, its result would be there at once
+
+
+def test_what_is_chosen_while_another_text_is_under_way_stays_but_for_its_pins(open_app):
+    app = open_app("/?text=the+cat+saw+the+cat&stack=encoder&layer=1&rows=2.3&beam=16")
+    begin(app, LONG[:219])
+    app.view.evaluate("root => root.view.setState({pinnedQueries: [2, 4], layer: 1, layers: [1]})")
+    app.page.wait_for_timeout(300)  # until it has settled, and is on its way to the server
+    app.view.evaluate("root => root.view.setState({layer: 2, layers: [2]})")
+    expect(app.page.get_by_text(RUNNING)).to_be_visible()
+    # No token is at the place that it had in the other text, and what the address holds is what is shown.
+    app.page.wait_for_function("root => root.view.stack.queries[0] === '▁Mary'", arg=app.view.element_handle())
+    expect(app.page.get_by_text(RUNNING)).to_have_count(0, timeout=PATIENCE)
+    expect(app.page).to_have_url(re.compile(r"[?&]layer=3&(?!.*rows=)"), timeout=PATIENCE)
+    app.wait()
+    assert app.state | {"layer": 2, "layers": [2], "pinnedQueries": []} == app.state

@@ -47,7 +47,7 @@ class View:
     meta: dict[str, Any]
     state: dict[str, Any]
     answer: dict[str, Any]
-    serial: int
+    ordered: dict[str, int]
     codes: np.ndarray
 
     def stack(self, name: str) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def view(app: AppTest) -> View:
     assert told["id"] == sent["meta"]["id"] and told["view"] == sent["view"]
     (blob,) = payload.arrow_blobs.values()
     codes = pyarrow.ipc.open_stream(blob.data).read_all()["code"].to_numpy()
-    return View(sent["meta"], told["state"], told["answer"], told["serial"], codes)
+    return View(sent["meta"], told["state"], told["answer"], told["ordered"], codes)
 
 
 def has_view(app: AppTest) -> bool:

@@ -33,6 +33,8 @@ VIEW = "view"
 SHOWN = "shown"
 """Where a session keeps what its view shows."""
 
+PINS = ("pinnedQueries", "pinnedKeys", "pinnedCell")
+
 
 @st.fragment
 def explore(model: InspectableModel, inspection: Inspection, request: Request) -> None:
@@ -46,38 +48,40 @@ def show(model: InspectableModel, inspection: Inspection, request: Request) -> N
     payload = maps(request)
     if payload is None:
         return
-    state, serial = shown_state(payload.meta, request[0])
+    state, ordered = shown_state(payload.meta, request[0])
     if payload.is_pooled:
         payload = maps(request, Detail(state["stack"], state["layer"], state["head"])) or payload
     stack = inspection.stacks[state["stack"]]
     st.write(how_to_read(stack, model, payload.sees_later(stack) if has_same_axes(model, stack) else None))
-    attention_view(payload, state, serial, answer(stack, state), VIEW, on_state=take_state)
+    attention_view(payload, state, ordered, answer(stack, state), VIEW, on_state=take_state)
     offer_files(inspection, state)
     show_exact_values(stack, state)
 
 
-def shown_state(meta: dict[str, Any], choice: ModelChoice) -> tuple[dict[str, Any], int]:
-    """What the view shows, and a number that grows when the browser is to follow.
+def shown_state(meta: dict[str, Any], choice: ModelChoice) -> tuple[dict[str, Any], dict[str, int]]:
+    """What the view shows, and the numbers of the orders by which the browser is to take over entries of it.
 
     At first it is what the address asks for. Another text keeps as much as it can; another model opens anew.
     """
     tokens = {stack["name"]: (stack["queries"], stack["keys"]) for stack in meta["stacks"]}
-    shown = st.session_state.get(SHOWN, {"choice": choice, "serial": 0, "state": None, "tokens": tokens})
+    shown = st.session_state.get(SHOWN, {"choice": choice, "tokens": tokens, "state": None, "ordered": {}})
+    is_other_text = shown["tokens"] != tokens
     # Whoever goes back or forward wants what the address says.
     if not is_history_navigation():
         if shown["choice"] != choice:
             link.remember(opening_state(meta), meta)
-        elif shown["tokens"] != tokens:
+        elif is_other_text:
             state = checked_state(st.session_state[link.VIEW_STATE], meta)[0]
             before = shown["tokens"].get(state["stack"], ([], []))
             link.remember(with_pins_that_stay(state, before, tokens[state["stack"]]), meta)
     state, problems = link.restore(meta)
     link.note_problems(problems)
-    # What the browser said itself it need not be told.
-    follows = state != checked_state(shown["state"], meta)[0]
-    serial = shown["serial"] + follows
-    st.session_state[SHOWN] = {"choice": choice, "serial": serial, "state": state, "tokens": tokens}
-    return state, serial
+    # What the browser said itself it need not be told. What is pinned while another text is under way is none of it.
+    known = checked_state(shown["state"], meta)[0]
+    news = [name for name in state if state[name] != known[name] or (is_other_text and name in PINS)]
+    ordered = shown["ordered"] | dict.fromkeys(news, max(shown["ordered"].values(), default=0) + 1)
+    st.session_state[SHOWN] = {"choice": choice, "tokens": tokens, "state": state, "ordered": ordered}
+    return state, ordered
 
 
 def with_pins_that_stay(
@@ -103,7 +107,11 @@ def with_pins_that_stay(
 
 def take_state() -> None:
     """Keep what the browser says of its view. It is checked before it is used."""
-    st.session_state[link.VIEW_STATE] = st.session_state[SHOWN]["state"] = st.session_state[VIEW]["state"]
+    said, shown = st.session_state[VIEW]["state"], st.session_state[SHOWN]
+    # Orders that had not arrived when it was said are carried out nevertheless.
+    later = [name for name, order in shown["ordered"].items() if order > said["order"]]
+    state = said["state"] | {name: shown["state"][name] for name in later}
+    st.session_state[link.VIEW_STATE] = shown["state"] = state
 
 
 def has_same_axes(model: InspectableModel, stack: AttentionStack) -> bool:

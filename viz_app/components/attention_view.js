@@ -13,13 +13,13 @@ export default function mount({ data, parentElement, setStateValue }) {
     view = new View(parentElement.querySelector(".place"), {
       answers: true,
       link: true,
-      settled: (state) => view.setStateValue("state", state),
+      settled: (state) => view.setStateValue("state", { state, order: slot.order }),
       example: (step) => document.querySelector(`.st-key-${step > 0 ? "next" : "previous"}-example button`)?.click(),
       focusText: () => document.querySelector(".st-key-text input, .st-key-text textarea")?.focus(),
     });
     mounted.set(parentElement, view);
     slot.view = view;
-    slot.serial = undefined;
+    slot.order = undefined;
     slot.deliver = () => deliver(slot);
   }
   // That of an earlier call belongs to an earlier run.
@@ -43,12 +43,18 @@ function slotOf(key) {
   return ((globalThis.headlightViews ??= {})[key] ??= {});
 }
 
+/** The view's own state with what was ordered since; that of the server if it has none. */
+function obeyed(own, { state, ordered }, since) {
+  const news = Object.keys(ordered).filter((name) => ordered[name] > since);
+  return own ? { ...own, ...Object.fromEntries(news.map((name) => [name, state[name]])) } : state;
+}
+
 /** Give the view what has come, once payload and message are about the same inspection. */
 function deliver(slot) {
   const { view, payload, message } = slot;
   if (!view || !payload || payload.meta.id !== message?.id) return;
-  const isOrder = slot.serial !== message.serial;
-  slot.serial = message.serial;
-  if (view.payload !== payload || isOrder) view.setPayload(payload, isOrder ? message.state : null);
+  const order = Math.max(0, ...Object.values(message.ordered));
+  if (view.payload !== payload || order !== slot.order) view.setPayload(payload, obeyed(view.state, message, slot.order));
+  slot.order = order;
   view.setAnswer(message.answer);
 }

@@ -30,25 +30,27 @@ _channel = st.components.v2.component("headlight.channel", js=modules.script(HER
 def attention_view(
     payload: Payload,
     state: dict[str, Any],
-    serial: int,
+    ordered: dict[str, int],
     answer: dict[str, Any],
     key: str,
     on_state: Callable[[], None],
 ) -> None:
     """Draw the linked view.
 
-    What the visitor does with it arrives in `st.session_state[key]` once it has settled: "state", raw and not to be
-    trusted. For another example it presses the button with the key "next-example" or "previous-example".
+    What the visitor does with it arrives as "state" in `st.session_state[key]` once it has settled, raw and not to be
+    trusted: the "state", and the number of the last "order" before it. For another example it presses the button
+    with the key "next-example" or "previous-example".
 
     Args:
-        state: what to show, checked.
-        serial: a new number makes an open view take over the state; otherwise it keeps its own, which is newer.
+        state: what to show, checked. A view that is open takes over only what it is ordered to: its visitor goes on, so
+            that all else in it is newer.
+        ordered: entries of the state with the number of the order, counted from 1, that last was about them.
         answer: exact values for the stack, layer and head that it names.
         key: of the view in this session.
     """
     _channel(
         key=f"{key}-channel",
-        data={"view": key, "id": payload.meta["id"], "state": state, "serial": serial, "answer": answer},
+        data={"view": key, "id": payload.meta["id"], "state": state, "ordered": ordered, "answer": answer},
     )
     _view(
         key=key,

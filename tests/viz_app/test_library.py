@@ -4,7 +4,6 @@ import dataclasses
 import io
 import shutil
 import threading
-import time
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -65,16 +64,21 @@ def test_out_of_memory_on_the_gpu_runs_on_the_cpu_and_says_so(pretrained, monkey
 
 
 def test_sessions_that_open_together_share_one_model(pretrained, monkeypatch):
-    loads = []
+    loads, found, waiting = [], [], set()
+    all_wait = threading.Event()
 
-    def slow_load(name, device, *precision, **options):
+    def load_when_all_wait(name, device, *precision, **options):
         loads.append(name)
-        time.sleep(0.2)
+        assert all_wait.wait(60)
         return original_load(name, device)
 
-    monkeypatch.setattr(zoo, "load", slow_load)
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(library.load(TINY))) for _ in range(4)]
+    def watch(run) -> None:
+        waiting.add(threading.get_ident())
+        if len(waiting) == 4:
+            all_wait.set()
+
+    monkeypatch.setattr(zoo, "load", load_when_all_wait)
+    threads = [threading.Thread(target=lambda: found.append(library.load(TINY, watch))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

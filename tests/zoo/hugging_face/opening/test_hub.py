@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -38,6 +39,11 @@ class Hub(ThreadingHTTPServer):
     def files(self) -> dict[str, bytes]:
         paths = sorted(path for path in self.folder.rglob("*") if path.is_file())
         return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in paths}
+
+    def handle_error(self, *client: object) -> None:
+        """Whoever stops a download hangs up, perhaps in the middle of an answer. Other errors are shown."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(*client)
 
 
 class Answer(BaseHTTPRequestHandler):

@@ -112,23 +112,23 @@ def test_digits_switch_heads(view):
 
 
 def test_two_digits_are_one_number(view):
+    def press_at(milliseconds: int, *digits: str) -> None:
+        view.page.evaluate("now => void (performance.now = () => now)", milliseconds)
+        view.press(*digits)
+
     view.change(layer=2, layers=[2])
-    view.press("1", "2")
+    press_at(0, "1")
+    press_at(499, "2")
     assert chosen(view) == (12, [1, 12])
-    view.page.wait_for_timeout(600)
-    view.press("1", "1")
+    press_at(1100, "1", "1")
     assert chosen(view) == (11, [1, 11, 12])
-    view.page.wait_for_timeout(600)
-    view.press("0")
+    press_at(1700, "0")
     assert chosen(view) == (10, [1, 10, 11, 12])
-    view.page.wait_for_timeout(600)
-    view.press("2")
-    view.page.wait_for_timeout(600)
-    view.press("3")
+    press_at(2300, "2")
+    press_at(2800, "3")
     assert chosen(view) == (3, [1, 2, 3, 10, 11, 12])
-    view.page.wait_for_timeout(600)
     # There is no head 34.
-    view.press("3", "4")
+    press_at(3400, "3", "4")
     assert chosen(view) == (4, [1, 2, 4, 10, 11, 12])
 
 
@@ -613,7 +613,7 @@ def test_many_heads_and_layers_fit(open_view):
 def test_on_paper_everything_is_there(open_view):
     stack = examples.stack("self", [torch.zeros(4, 60, 60)] * 12, map(str, range(60)), map(str, range(60)))
     view = open_view(examples.inspection(stack), height=500)
-    cut = """root => [root, ...root.querySelectorAll(".body, .map, .detail, .map .scroll")]
+    cut = """root => [root, ...root.querySelectorAll(".layout, .map, .detail, .map .scroll")]
         .filter(each => getComputedStyle(each).overflowY !== "visible" && each.scrollHeight > each.clientHeight)
         .map(each => each.className)"""
     assert "detail" in view.root.evaluate(cut)

@@ -246,3 +246,20 @@ def test_an_image_has_its_patches_over_it(open_view):
     patches = [each for each in figure.iter(f"{SVG}rect") if each.get("opacity")]
     # All weights are equal, so each is the largest: the top of the scale.
     assert len(patches) == 6 and {patch.get("fill") for patch in patches} == {"rgb(254 232 56)"}
+
+
+def test_that_a_figure_is_being_saved_can_be_seen_before_it_is_made(open_view):
+    view = open_view(examples.odd())
+    view.root.get_by_role("button", name="Save", exact=True).click()
+    seen = view.root.evaluate(
+        """root => new Promise(done => {
+            const said = root.querySelector(".menu.save .said"), frames = [];
+            // Each frame that is painted before the figure is there.
+            const look = () => { frames.push(said.textContent); requestAnimationFrame(look); };
+            HTMLAnchorElement.prototype.click = () => done(frames);
+            root.querySelector(".menu.save [title^='Save as PNG: This']").click();
+            requestAnimationFrame(look);
+        })"""
+    )
+    assert "Saving …" in seen
+    expect(view.root.locator(".menu.save .said")).to_have_text("")

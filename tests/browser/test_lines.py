@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 
 from tests.browser.view_pages import ViewPage
 from tests.inspection import examples
-from transformer_core.view import payload
+from transformer_core.view import modules, payload
 from transformer_core.view.labels import visible
+from transformer_core.view.state import opening_state
 
 pytestmark = pytest.mark.browser
 
@@ -318,3 +319,106 @@ def test_small_pictures_have_no_lines_and_say_so(open_view, monkeypatch):
     assert "this file holds only small pictures of the weights" in view.root.locator(".lines").inner_text()
     assert view.root.locator(".lines .columns").is_hidden()
     assert "this file holds only small pictures" in described(view)
+
+
+def test_after_a_click_the_arrow_keys_step_layers_and_after_tab_they_walk_tokens(view):
+    view.change(layer=0, layers=[0])
+    tokens(view, "query").nth(1).click()
+    view.wait()
+    view.press("ArrowDown")
+    assert (view.state["layer"], view.state["pinnedQueries"]) == (1, [1])
+    view.press("ArrowUp", "t")
+    view.press("ArrowDown")
+    assert view.state["layer"] == 1, "a new list of tokens takes the focus over, and nothing else"
+    view.change(hideSpecial=False, pinnedQueries=[])
+    tokens(view, "query").first.evaluate("token => token.closest('ul').querySelector('[tabindex=\"0\"]').blur()")
+    view.page.keyboard.press("Tab")
+    for _ in range(60):
+        if view.root.locator(".lines .query li:focus").count():
+            break
+        view.page.keyboard.press("Tab")
+    view.press("Home", "ArrowDown", "Enter")
+    assert (view.state["layer"], view.state["pinnedQueries"]) == (1, [1])
+    view.press("?")
+    assert "in a list of tokens reached with Tab" in view.root.locator("dialog.keys").inner_text()
+
+
+def test_a_mean_is_of_the_heads_that_have_a_number_there(open_view):
+    scores = torch.tensor(STEPS).log().repeat(3, 4, 1)
+    scores[0] = torch.nan
+    scores[1, 2] = torch.nan
+    view = open_view(examples.inspection(examples.stack("self", [scores], "abcd", "abcd")))
+    view.change(heads=[0, 1, 2])
+    view.hover({"query": 1})
+    assert "(mean of 2 heads)" in note(view)
+    assert_numbers(view, "key", np.array(STEPS))
+    view.hover({"query": 2})
+    assert "(mean of 1 head)" in note(view)
+    view.hover({"key": 0})
+    assert "(mean of 1 to 2 heads)" in note(view)
+    view.hover({"query": 2, "key": 0})
+    assert "(mean of 1 head)" in note(view)
+    view.change(heads=[0, 1], head=0)
+    view.hover({"query": 2})
+    assert "mean of" not in note(view) and numbers(view, "key") == ["not a number"] * 4
+
+
+def test_weights_that_will_not_come_are_not_waited_for(open_view, monkeypatch):
+    names = tuple(map(str, range(20)))
+    inspection = examples.inspection(examples.stack("self", [torch.zeros(3, 20, 20)] * 2, names, names))
+    state = opening_state(payload.build(inspection).meta) | {"view": "lines", "heads": [0, 1, 2]}
+
+    def opened(most: int) -> ViewPage:
+        monkeypatch.setattr(payload, "MAX_BYTES", most)
+        monkeypatch.setattr(payload, "POOLED_BYTES", 64)
+        view = open_view(inspection, state)
+        view.root.evaluate("root => { root.view.host.answers = true; }")
+        view.change(share=0.6)
+        return view
+
+    # Room for one whole head, which is the open one.
+    view = opened(400)
+    said = view.root.locator(".lines .missing")
+    expect(said).to_contain_text("There are no lines for layer 2, heads 2, 3")
+    expect(said).to_contain_text("the weights of the open head only")
+    expect(view.root.locator(".lines .columns")).to_be_visible()
+    # Those of another layer are on their way.
+    view.change(layer=0)
+    expect(said).to_have_text("Fetching the weights of layer 1, heads 1 to 3 …")
+    # No room for any.
+    said = opened(100).root.locator(".lines .missing")
+    expect(said).to_contain_text("there are only small pictures of the weights. The matrix shows them.")
+
+
+def test_pictures_of_few_and_of_many_lines_are_the_same(browser):
+    """Level lines on whole pixels, where what has to come out is known: alpha and colour by the sum of depths."""
+    page = browser.new_page()
+    found = page.evaluate(
+        """async source => {
+            const {LineRaster} = await import(URL.createObjectURL(new Blob([source], {type: "text/javascript"})));
+            const raster = new LineRaster(60, 60);
+            const ends = {start: 0.5, step: 1}, style = {width: 1, dash: [], opacity: value => value};
+            const add = (count, rgb) => {
+                const rows = Uint16Array.from({length: count}, (_, row) => row % 60);
+                const edges = {count, rows, columns: rows, values: new Float32Array(count).fill(0.5)};
+                raster.add(edges, {rows: ends, columns: ends}, style);
+                raster.mix(rgb);
+            };
+            const picture = () => Array.from(raster.picture().data);
+            add(2, [200, 0, 100]);
+            add(1, [0, 80, 100]);
+            const few = picture();
+            add(240, [200, 0, 100]);
+            add(120, [0, 80, 100]);
+            return [few, picture()];
+        }""",
+        modules.script(modules.FRONTEND / "raster.js"),
+    )
+    page.close()
+    few, many = np.array(found).reshape(2, 60, 60, 4)
+    # Two lines of opacity 0.5 let a quarter through; the colour of both is their mean.
+    np.testing.assert_allclose(few[0], [[100, 40, 100, 191]] * 60, atol=1)
+    np.testing.assert_allclose(few[1], [[200, 0, 100, 128]] * 60, atol=1)
+    assert not few[2:].any()
+    # Four of one colour and two of the other let 1/64 through.
+    np.testing.assert_allclose(many.reshape(-1, 4), [[133, 27, 100, 251]] * 3600, atol=1)

@@ -1,6 +1,7 @@
 """What is sent to the browser: every weight is in it, at the place that the description says."""
 
 import dataclasses
+import html
 import json
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.inspection import examples
 from transformer_core.view import payload
+from transformer_core.view.html_file import to_page
 from transformer_core.view.payload import LEVELS, NOT_A_NUMBER, Detail, build, coded
 
 
@@ -186,3 +188,29 @@ def test_whether_later_tokens_are_read_is_seen(scores, expected):
     tokens = tuple(map(str, range(scores.shape[-1])))
     built = build(examples.inspection(stack := examples.stack("self", [scores], tokens, tokens)))
     assert built.sees_later(stack) is expected
+
+
+def test_a_detail_of_a_stack_that_is_not_there_is_an_error_that_says_so():
+    with pytest.raises(ValueError, match=r"no stack 'decoder'.*self"):
+        build(planted(), Detail("decoder", 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("model", "shown"),
+    [
+        ("tatoeba-en-de", "tatoeba-en-de"),
+        ("sentence-transformers/all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"),
+        ("/home/ada/models/my-bert/", "my-bert"),
+        ("./my-bert", "my-bert"),
+        ("~/my-bert", "my-bert"),
+        ("models/ours/my-bert", "my-bert"),
+        ("C:\\Users\\ada\\my-bert", "my-bert"),
+    ],
+)
+def test_what_is_shown_to_others_names_a_folder_without_its_place(model, shown):
+    inspection = examples.odd()
+    inspection = dataclasses.replace(inspection, provenance=dataclasses.replace(inspection.provenance, model=model))
+    meta = build(inspection).meta
+    assert meta["title"] == shown and meta["source"].startswith(f"{shown}, weights ")
+    page = to_page(inspection)
+    assert shown in page and (model == shown or html.escape(model) not in page)

@@ -4,6 +4,7 @@ import base64
 import html
 import json
 import zlib
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -11,7 +12,7 @@ from transformer_core.inspection.inspection import Inspection
 from transformer_core.inspection.summary import summary
 from transformer_core.view import modules
 from transformer_core.view.labels import clean_text
-from transformer_core.view.payload import Detail, build
+from transformer_core.view.payload import Detail, build, public_name
 from transformer_core.view.state import opening_state
 
 # Only this very script may run, and nothing may be fetched: text and tokens could do no harm even as markup.
@@ -56,6 +57,8 @@ def to_page(inspection: Inspection, state: dict[str, Any] | None = None) -> str:
     Args:
         state: what to show first, checked; None: what a view opens with.
     """
+    source = inspection.provenance
+    inspection = replace(inspection, provenance=replace(source, model=public_name(source.model)))
     payload = build(inspection)
     if state is None:
         state = opening_state(payload.meta)

@@ -8,6 +8,7 @@ import base64
 import hashlib
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -91,8 +92,13 @@ def build(inspection: Inspection, detail: Detail | None = None) -> Payload:
     Args:
         detail: where all maps together are larger than MAX_BYTES, whose maps to send whole beside the small ones: all
             heads of the layer, or, if these are too large, the head alone. Without effect for smaller inspections.
+
+    Raises:
+        ValueError: the detail is of a stack that the inspection does not have.
     """
     stacks = list(inspection.stacks.values())
+    if detail is not None and detail.stack not in inspection.stacks:
+        raise ValueError(f"there is no stack {detail.stack!r} to send whole: there are {', '.join(inspection.stacks)}")
     whole = [stack for stack in stacks if not stack.is_part]
     cells = _cells(whole)
     maps: list[UInt8[np.ndarray, "head row column"]] = []
@@ -171,14 +177,25 @@ def _detail(stack: AttentionStack, detail: Detail) -> tuple[dict[str, Any], list
     return place, maps
 
 
+def public_name(model: str) -> str:
+    """A model's name in what is made to be shown to others: of a folder, only its last part.
+
+    A name on the Hugging Face hub stays as it is: "name" or "owner/name".
+    """
+    parts = [part for part in re.split(r"[\\/]", model) if part]
+    is_hub_name = len(parts) <= 2 and not model.startswith(("/", "\\", ".", "~")) and ":" not in model
+    return model if is_hub_name or not parts else parts[-1]
+
+
 def _about(inspection: Inspection) -> dict[str, Any]:
     source = inspection.provenance
+    name = public_name(source.model)
     return {
-        "title": source.model,
+        "title": name,
         "text": clean_text(inspection.text),
         "second_text": clean_text(inspection.second_text),
         "answer": clean_text(inspection.answer),
-        "source": f"{source.model}, weights {source.weights_hash}, {source.dtype} on {source.device}, "
+        "source": f"{name}, weights {source.weights_hash}, {source.dtype} on {source.device}, "
         f"PyTorch {source.torch_version}",
     }
 

@@ -1,5 +1,7 @@
 // Which layer and heads are open and chosen after a click or a key, as patches of the state.
 
+import { showsImage } from "./state.js";
+
 /** Whether what is drawn takes several heads: then they are switched on and off. Otherwise choosing one opens it. */
 export function takesSeveral({ view, combine }) {
   return view === "lines" || joinsHeads({ view, combine });
@@ -85,9 +87,9 @@ export function allLayers(stack) {
 }
 
 /** What can be drawn of a stack, and what it is called. */
-export function viewsOf(payload) {
+export function viewsOf(payload, stack) {
   const views = [["lines", "Lines"], ["matrix", "Matrix"], ["product", "q·k"]];
-  return payload.meta.image ? [...views, ["image", "Image"]] : views;
+  return showsImage(payload.meta, stack) ? [...views, ["image", "Image"]] : views;
 }
 
 /** Whether filters have something to do in a stack. */

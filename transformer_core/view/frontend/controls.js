@@ -52,7 +52,7 @@ function stackSwitch(view) {
 function viewSwitch(view) {
   const segments = createSegments("Drawing", (name) => view.setState({ view: name }));
   segments.element.classList.add("views");
-  return { element: segments.element, update: () => segments.update(viewsOf(view.payload), view.state.view) };
+  return { element: segments.element, update: () => segments.update(viewsOf(view.payload, view.stack), view.state.view) };
 }
 
 function combinationSwitch(view) {
@@ -152,7 +152,11 @@ function saveMenu(view) {
     const row = element("div", "setting");
     row.append(element("span", "", name));
     for (const format of ["svg", "png"]) {
-      const save = async () => (said.textContent = await saveFigure(view, what, format));
+      const save = async () => {
+        said.textContent = "Saving …";
+        await painted();
+        said.textContent = await saveFigure(view, what, format);
+      };
       row.append(button(format.toUpperCase(), `Save as ${format.toUpperCase()}: ${name}`, save));
     }
     panel.append(row);
@@ -160,6 +164,11 @@ function saveMenu(view) {
   panel.append(said);
   panel.addEventListener("toggle", () => (said.textContent = ""));
   return { button: opener, panel };
+}
+
+/** Until what was changed can be seen: a large figure keeps the page busy for seconds. */
+function painted() {
+  return new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 }
 
 /** The address of the page is the link: it follows what is shown. */

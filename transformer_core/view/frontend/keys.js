@@ -31,7 +31,7 @@ const KEYS = [
   {
     keys: ["ArrowUp", "ArrowDown"],
     shown: "↑ ↓",
-    says: "Previous and next layer",
+    says: "Previous and next layer; in a list of tokens reached with Tab, previous and next token",
     act: (view, key) => view.setState(stepLayer(view.state, view.stack, key === "ArrowUp" ? -1 : 1)),
   },
   {
@@ -56,7 +56,7 @@ const KEYS = [
     keys: ["v"],
     shown: "V",
     says: "Next drawing",
-    act: (view) => view.setState({ view: after(viewsOf(view.payload).map(([name]) => name), view.state.view) }),
+    act: (view) => view.setState({ view: after(viewsOf(view.payload, view.stack).map(([name]) => name), view.state.view) }),
   },
   { keys: ["l"], shown: "L", says: "Lines", act: (view) => view.setState({ view: "lines" }) },
   { keys: ["m"], shown: "M", says: "Matrix", act: (view) => view.setState({ view: "matrix" }) },

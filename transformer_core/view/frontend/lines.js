@@ -84,7 +84,8 @@ class LinesDrawing {
     this.picture.fade(isOver || (cell !== null && rows.length + columns.length === 0));
     this.picture.paintOver(isOver ? this.#strokes(rows, columns) : [], this.lineWidth + 1, visible);
     const sums = meanSummed(this.matrices, rows, columns);
-    const weight = cell && meanSummed(this.matrices, [cell[0]], []).columns[cell[1]];
+    const ofCell = cell && meanSummed(this.matrices, [cell[0]], []);
+    const weight = ofCell && ofCell.columns[cell[1]];
     const text = (value) => view.weightText(value);
     this.picture.showCell(cell, cell && text(weight));
     this.queries.weigh(sums.rows ?? singleValue(cell?.[0], weight), text);
@@ -92,7 +93,9 @@ class LinesDrawing {
     const hover = this.#hovered();
     this.queries.point(hover?.query ?? null);
     this.keys.point(hover?.key ?? null);
-    this.note.textContent = noteText(view, { ...this.heads, matrices: this.matrices, rows, columns, cell });
+    const isCellAlone = cell && !rows.length && !columns.length;
+    const counts = isCellAlone ? [ofCell.counts.columns[cell[1]]] : [...sums.counts.columns, ...sums.counts.rows];
+    this.note.textContent = noteText(view, { ...this.heads, matrices: this.matrices, rows, columns, cell, counts });
   }
 
   describe() {

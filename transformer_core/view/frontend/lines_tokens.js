@@ -23,6 +23,8 @@ export class TokenColumn {
     this.actions = actions;
     this.items = [];
     this.focused = 0;
+    /** Arrow keys go from token to token only for who came by keyboard: after a click, they step layers as elsewhere. */
+    this.isWalked = false;
     this.element = element("ul", `tokens ${side}`);
     this.element.setAttribute("role", "listbox");
     this.element.setAttribute("aria-multiselectable", "true");
@@ -31,6 +33,7 @@ export class TokenColumn {
       if (event.pointerType !== "touch") actions.point(this.#placeOf(event));
     });
     this.element.addEventListener("pointerleave", () => actions.point(null));
+    this.element.addEventListener("pointerdown", () => (this.isWalked = false));
     this.element.addEventListener("click", (event) => {
       const place = this.#placeOf(event);
       if (place === null) return;
@@ -39,7 +42,9 @@ export class TokenColumn {
     });
     this.element.addEventListener("keydown", (event) => this.#press(event));
     this.element.addEventListener("focusin", (event) => {
-      if (event.target.matches(":focus-visible")) actions.point(this.#placeOf(event));
+      const isVisible = event.target.matches(":focus-visible");
+      if (!this.isFilling && !this.element.contains(event.relatedTarget)) this.isWalked = isVisible;
+      if (isVisible) actions.point(this.#placeOf(event));
     });
     this.element.addEventListener("focusout", () => actions.point(null));
   }
@@ -55,7 +60,9 @@ export class TokenColumn {
     this.element.replaceChildren(...this.items.map(({ item }) => item));
     this.focused = Math.min(this.focused, this.items.length - 1);
     this.items[this.focused].item.tabIndex = 0;
+    this.isFilling = true;
     if (hadFocus) this.items[this.focused].item.focus({ preventScroll: true });
+    this.isFilling = false;
   }
 
   /** @param {number[]} places of pinned tokens. */
@@ -106,7 +113,7 @@ export class TokenColumn {
 
   #press(event) {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
-    const step = FOCUS_STEPS[event.key];
+    const step = this.isWalked && FOCUS_STEPS[event.key];
     if (step) {
       this.#move(Math.min(Math.max(step(this.focused, this.items.length), 0), this.items.length - 1));
     } else if (event.key === "Enter" || event.key === " ") {

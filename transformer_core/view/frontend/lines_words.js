@@ -18,11 +18,17 @@ export function drawnName(view, { drawn, rows, columns, count }) {
 /** Why no lines can be drawn of some heads; empty where they can be of all. */
 export function missingText(view, heads) {
   if (!heads.length) return "";
-  const { layer } = view.state;
-  if (view.host.answers) return `Fetching the weights of layer ${layer + 1}, ${headsName(heads)} …`;
+  const { layer, head } = view.state, { detail } = view.stack;
+  const which = `layer ${layer + 1}, ${headsName(heads)}`;
+  const hasCome = detail?.layer === layer && detail.heads.includes(head);
+  if (view.host.answers && !hasCome) return `Fetching the weights of ${which} …`;
+  const where = view.host.answers ? "there are" : "this file holds";
+  if (hasCome && !heads.includes(head)) {
+    return `There are no lines for ${which}: of a text this long, ${where} the weights of the open head only.`;
+  }
   return (
-    `There are no lines for layer ${layer + 1}, ${headsName(heads)}: of a text this long, this file holds only small ` +
-    "pictures of the weights. The matrix shows them."
+    `There are no lines for ${which}: of a text this long, ${where} only small pictures of the weights. ` +
+    "The matrix shows them."
   );
 }
 
@@ -31,16 +37,18 @@ export function missingText(view, heads) {
  * @param {object} shown
  * @param {number[]} shown.drawn the heads, and `matrices`, what they hold.
  * @param {number[]} shown.rows, columns whose weights the numbers are; `cell`: or the one weight.
+ * @param {number[]} shown.counts of how many heads each of the numbers is the mean.
  */
-export function noteText(view, { drawn, matrices, rows, columns, cell }) {
+export function noteText(view, shown) {
+  const { drawn, matrices, rows, cell } = shown;
   return [
-    numbersText(view, drawn, rows, columns, cell),
+    numbersText(view, shown),
     removedText(view, matrices, rows.length ? rows : cell && [cell[0]]),
     noNumberText(drawn, matrices),
   ].filter(Boolean).join(" ");
 }
 
-function numbersText(view, drawn, rows, columns, cell) {
+function numbersText(view, { drawn, rows, columns, cell, counts }) {
   const { queries, keys } = view.lens();
   const parts = [];
   if (rows.length === 1) parts.push(`from the query ${quoted(queries[rows[0]].label)}`);
@@ -53,8 +61,15 @@ function numbersText(view, drawn, rows, columns, cell) {
   if (!parts.length) {
     return `The strongest weights of each query, up to ${percentText(view.state.share)} of its row; more opaque is larger.`;
   }
-  const mean = drawn.length > 1 ? ` (mean of ${drawn.length} heads)` : "";
-  return `Weights ${parts.join("; and ")}${mean}.`;
+  return `Weights ${parts.join("; and ")}${drawn.length > 1 ? meanText(counts) : ""}.`;
+}
+
+/** Of how many heads the numbers are a mean: of those that have a number there. */
+function meanText(counts) {
+  const some = counts.filter((count) => count > 0);
+  if (!some.length) return "";
+  const least = Math.min(...some), most = Math.max(...some);
+  return ` (mean of ${least === most ? "" : `${least} to `}${most} head${most > 1 ? "s" : ""})`;
 }
 
 /** How much of a row went to hidden keys: of these rows, or of all. */

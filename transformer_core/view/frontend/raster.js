@@ -8,6 +8,9 @@ const ALPHA_OF_DEPTH = Uint8Array.from({ length: DEPTH_STEPS * DEEPEST_DEPTH + 1
   Math.round(255 * (1 - Math.exp(-step / DEPTH_STEPS))),
 );
 
+/** Additions for each pixel of a picture up to which most of it counts as empty. */
+const SPARSE = 0.1;
+
 /** How much of the ground a line of this weight hides: its square root, so that small weights can be seen. */
 export function lineOpacity(weight) {
   return Math.min(Math.sqrt(weight), 0.97);
@@ -35,6 +38,8 @@ export class LineRaster {
     this.stride = width + 2 * this.margin;
     const pixels = this.stride * (height + 2 * this.margin);
     this.added = new Float32Array(pixels);
+    /** How often one of its pixels was added to since the last `mix`. */
+    this.additions = 0;
     // Depth, and red, green and blue times depth.
     this.mixed = new Float32Array(4 * pixels);
     this.image = new ImageData(width, height);
@@ -61,15 +66,16 @@ export class LineRaster {
   /** Give all that was added since the last time a colour: red, green and blue from 0 to 255. */
   mix([red, green, blue]) {
     const { added, mixed } = this;
-    for (let pixel = 0, place = 0; pixel < added.length; pixel++, place += 4) {
-      const depth = added[pixel];
-      if (depth === 0) continue;
-      added[pixel] = 0;
-      mixed[place] += depth;
-      mixed[place + 1] += depth * red;
-      mixed[place + 2] += depth * green;
-      mixed[place + 3] += depth * blue;
+    // To leave out empty pixels is slower where there are many others: a processor guesses wrong too often then.
+    const isSparse = this.additions < added.length * SPARSE;
+    if (isSparse) {
+      for (let pixel = 0; pixel < added.length; pixel++) {
+        if (added[pixel] !== 0) mixPixel(added, mixed, pixel, red, green, blue);
+      }
+    } else {
+      for (let pixel = 0; pixel < added.length; pixel++) mixPixel(added, mixed, pixel, red, green, blue);
     }
+    this.additions = 0;
   }
 
   /** The picture of what was mixed, on nothing. The raster is empty afterwards; the next picture takes this one's place. */
@@ -146,6 +152,7 @@ export class LineRaster {
    */
   #walk(start, along, across, offset, rise, last, depth, width) {
     const { added, margin } = this;
+    this.additions += Math.max(last + 1, 0) * (width + 1);
     // Above zero, where cutting off what is behind the point is rounding down, which is much faster than Math.floor.
     start -= margin * across;
     offset += margin;
@@ -157,4 +164,13 @@ export class LineRaster {
       added[pixel + across] += depth * part;
     }
   }
+}
+
+function mixPixel(added, mixed, pixel, red, green, blue) {
+  const depth = added[pixel], place = 4 * pixel;
+  added[pixel] = 0;
+  mixed[place] += depth;
+  mixed[place + 1] += depth * red;
+  mixed[place + 2] += depth * green;
+  mixed[place + 3] += depth * blue;
 }

@@ -3,7 +3,8 @@
 import { joinsHeads } from "./choosing.js";
 import { element } from "./elements.js";
 import { quoted, shownName } from "./names.js";
-import { strongestPair, summed } from "./weights.js";
+import { MAX_PINS } from "./state.js";
+import { strongestPair, strongestPairs, summed } from "./weights.js";
 
 /** Tokens that a list of the strongest names. */
 const NAMED = 3;
@@ -26,6 +27,7 @@ export function createReadout(view) {
   summary.setAttribute("aria-label", "Strongest pairs");
   root.append(line, note, spoken, summary);
   let reading = 0;
+  view.ended.signal.addEventListener("abort", () => clearTimeout(reading));
 
   function show() {
     const selection = selected(view);
@@ -64,7 +66,10 @@ function settled(view) {
   const { rows, columns } = view.pinned;
   const cell = pinnedPair(view);
   if (cell) return aboutTokens(view, { query: cell[0], key: cell[1] });
-  if (rows.length || columns.length) return aboutPins(view, rows, columns);
+  if (rows.length || columns.length) {
+    const { text, notes } = aboutPins(view, rows, columns);
+    return { text, notes: [...notes, ...limitOfPins(view)] };
+  }
   return aboutStrongest(view);
 }
 
@@ -166,6 +171,11 @@ function aboutPins(view, rows, columns) {
   return { text, notes: [`${rows.length} × ${columns.length} weights, summed.`] };
 }
 
+function limitOfPins({ state }) {
+  const isFull = [state.pinnedQueries, state.pinnedKeys].some((pins) => pins.length === MAX_PINS);
+  return isFull ? [`No more than ${MAX_PINS} can be pinned on a side.`] : [];
+}
+
 /** "Query “nicht” (row 5) → key “didn” (column 4)". */
 function arrow(queries, keys, row, column) {
   return `Query ${named(queries, row, "row")} → key ${named(keys, column, "column")}`;
@@ -192,7 +202,7 @@ function strongest(view, values, groups, preposition) {
   return `${preposition} ${placesOfLargest(values, NAMED).map(one).join(", ")}`;
 }
 
-/** Places of the largest numbers, the largest first; the first of equal ones. There can be millions of values. */
+/** Places of the largest numbers, the largest first; the first of equal ones. */
 function placesOfLargest(values, most) {
   const places = [];
   for (let place = 0; place < values.length; place++) {
@@ -240,10 +250,7 @@ function summaryOf(view) {
   const parts = [];
   if (!matrix.blocks) {
     const list = element("ol");
-    for (const place of placesOfLargest(matrix.values, SUMMARISED)) {
-      const value = matrix.values[place];
-      if (!(value > 0)) continue;
-      const row = Math.floor(place / matrix.columns), column = place % matrix.columns;
+    for (const { row, column, value } of strongestPairs(matrix, SUMMARISED)) {
       list.append(element("li", "", `${arrow(queries, keys, row, column)}: ${weight(view, value)}`));
     }
     parts.push(element("p", "", `${placeName(view)}, strongest pairs:`), list);

@@ -10,7 +10,7 @@ import { createOverview } from "./overview.js";
 import { createPresenting } from "./presenting.js";
 import { createProduct } from "./product.js";
 import { createReadout } from "./readout.js";
-import { normalized } from "./state.js";
+import { MAX_PINS, normalized } from "./state.js";
 import { combined, lensOf, matrixOf, smallMatrixOf, strongestEdges } from "./weights.js";
 
 /** Milliseconds without a change after which the host hears of the state. */
@@ -57,12 +57,12 @@ export class View {
     this.readout = createReadout(this);
     this.detailPlace = element("div", "detail");
     const map = element("div", "map");
-    const body = element("div", "body");
     map.append(this.overview.element);
-    body.append(map, this.detailPlace);
-    root.replaceChildren(this.presenting.element, this.controls.element, body, this.readout.element);
+    this.layout = element("div", "layout");
+    this.layout.append(this.presenting.element, this.controls.element, map, this.detailPlace, this.readout.element);
+    root.replaceChildren(this.layout);
     this.resizing = new ResizeObserver(() => this.#schedule("update"));
-    this.resizing.observe(body);
+    this.resizing.observe(this.detailPlace);
     this.ignoreKeys = listenToKeys(this);
     root.addEventListener("pointerleave", () => this.setHover(null));
   }
@@ -80,7 +80,7 @@ export class View {
   /** Change the state. Everything is drawn anew, and the host hears of it when it has settled. */
   setState(patch) {
     const before = this.state;
-    this.state = normalized({ ...before, ...patch }, this.payload);
+    this.state = normalized({ ...before, ...this.#pinsThatGo(patch.stack), ...patch }, this.payload);
     // Places of one lens are other tokens of another, or none.
     if (["stack", "hideSpecial", "mergeWords"].some((name) => this.state[name] !== before[name])) {
       this.caches.clear();
@@ -92,6 +92,18 @@ export class View {
     this.#schedule("update");
     clearTimeout(this.settling);
     this.settling = setTimeout(() => this.host.settled?.(this.state), SETTLED_AFTER);
+  }
+
+  /** A place on an axis of another stack is another token, unless both axes have the same ones. */
+  #pinsThatGo(name) {
+    const from = this.stack, to = name === undefined ? from : this.payload.stack(name);
+    if (from === to) return {};
+    const keepsQueries = same(from.queries, to.queries), keepsKeys = same(from.keys, to.keys);
+    return {
+      ...(!keepsQueries && { pinnedQueries: [] }),
+      ...(!keepsKeys && { pinnedKeys: [] }),
+      ...(!(keepsQueries && keepsKeys) && { pinnedCell: null }),
+    };
   }
 
   /** What the pointer is on: null, or {stack, layer, head}, or {query}, {key} or both, as places of the lens. */
@@ -131,8 +143,8 @@ export class View {
 
   /** The height of the current drawing's place, in pixels; null in one column, where it grows with what is in it. */
   get room() {
-    const isFixed = getComputedStyle(this.detailPlace.parentElement).flexGrow !== "0";
-    return isFixed ? this.detailPlace.clientHeight : null;
+    const grows = getComputedStyle(this.layout).getPropertyValue("--grows") !== "";
+    return grows ? null : this.detailPlace.clientHeight;
   }
 
   /** Which tokens are shown, of the current stack or another. */
@@ -286,9 +298,12 @@ function placesOf(tokens, groups) {
   );
 }
 
+/** With more than there may be, nothing is pinned: none of the others would be let go without a word. */
 function toggled(pinned, members) {
   const isPinned = members.every((member) => pinned.includes(member));
-  return isPinned ? pinned.filter((each) => !members.includes(each)) : [...pinned, ...members];
+  if (isPinned) return pinned.filter((each) => !members.includes(each));
+  const more = new Set([...pinned, ...members]);
+  return more.size > MAX_PINS ? pinned : [...more];
 }
 
 function same(a, b) {

@@ -177,26 +177,32 @@ export function strongestEdges(matrix, share) {
 }
 
 /**
- * The largest weight; the first in reading order if several are equal. A row with only one key that it may attend to
- * has its whole weight there, which says nothing: it counts only where there are no others.
- * @returns {{row: number, column: number, value: number} | null} null where no weight is a number above zero.
+ * The largest weights above zero, the largest first, and the first in reading order of equal ones. A row with only one
+ * key that it may attend to has its whole weight there, which says nothing: such rows come after all others.
+ * @returns {{row: number, column: number, value: number}[]} at most so many.
  */
-export function strongestPair({ rows, columns, values }) {
-  let best = null, bestHasChoice = false;
+export function strongestPairs({ rows, columns, values }, most) {
+  const ofChoice = [], others = [];
   for (let row = 0; row < rows; row++) {
+    const start = row * columns;
     let positive = 0;
-    for (let column = 0; column < columns; column++) positive += values[row * columns + column] > 0 ? 1 : 0;
-    const hasChoice = positive > 1;
-    if (bestHasChoice && !hasChoice) continue;
+    for (let column = 0; column < columns; column++) positive += values[start + column] > 0 ? 1 : 0;
+    const found = positive > 1 ? ofChoice : others;
     for (let column = 0; column < columns; column++) {
-      const value = values[row * columns + column];
-      if (value > 0 && (!best || (hasChoice && !bestHasChoice) || value > best.value)) {
-        best = { row, column, value };
-        bestHasChoice = hasChoice;
-      }
+      const value = values[start + column];
+      // There can be millions of values, of which few get further than here.
+      if (!(value > 0) || (found.length === most && value <= found[most - 1].value)) continue;
+      const after = found.findIndex((pair) => pair.value < value);
+      found.splice(after < 0 ? found.length : after, 0, { row, column, value });
+      found.length = Math.min(found.length, most);
     }
   }
-  return best;
+  return [...ofChoice, ...others].slice(0, most);
+}
+
+/** The first of these; null where no weight is a number above zero. */
+export function strongestPair(matrix) {
+  return strongestPairs(matrix, 1)[0] ?? null;
 }
 
 /** What each row gives and each column gets in all. */
@@ -229,18 +235,21 @@ export function summed({ rows, columns, values }, pinnedRows, pinnedColumns) {
 
 /**
  * The same of several matrices of one size, on average. Where a matrix has no number, the mean is over the others.
- * @returns {{columns: Float32Array | null, rows: Float32Array | null}}
+ * @returns {{columns: Float32Array | null, rows: Float32Array | null, counts: {columns: number[], rows: number[]}}}
+ *   `counts`: of how many matrices each is the mean.
  */
 export function meanSummed(matrices, pinnedRows, pinnedColumns) {
   const sums = matrices.map((matrix) => summed(matrix, pinnedRows, pinnedColumns));
+  const counts = { columns: [], rows: [] };
   const mean = (side) => {
     if (!sums[0][side]) return null;
     return sums[0][side].map((_, place) => {
       const numbers = sums.map((sum) => sum[side][place]).filter((number) => !Number.isNaN(number));
+      counts[side].push(numbers.length);
       return numbers.length ? numbers.reduce((total, number) => total + number, 0) / numbers.length : NaN;
     });
   };
-  return { columns: mean("columns"), rows: mean("rows") };
+  return { columns: mean("columns"), rows: mean("rows"), counts };
 }
 
 /** Those edges that start in one of the rows or end in one of the columns. */

@@ -1,5 +1,6 @@
 """What the tests of several packages share."""
 
+import os
 import time
 from pathlib import Path
 
@@ -21,6 +22,11 @@ install_import_hook(
     ],
     "shape_checking.check_shapes",
 )
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # The workers fill the cores: they, and the processes that they start, compute with a thread each.
+    torch.set_num_threads(1)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 SENTENCES = [
     ("The cat sleeps.", "Die Katze schläft."),

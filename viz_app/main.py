@@ -44,6 +44,7 @@ page = st.navigation(
         st.Page(PAGES / "attention.py", title="Attention", default=True),
         st.Page(PAGES / "positions.py", title="Positions"),
         st.Page(PAGES / "training.py", title="Training"),
+        st.Page(PAGES / "models.py", title="Models"),
     ],
     position="top",
 )

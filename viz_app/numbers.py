@@ -1,6 +1,7 @@
 """Numbers as text."""
 
 import math
+from collections.abc import Sequence
 from decimal import ROUND_UP, Context, Decimal
 
 
@@ -14,3 +15,27 @@ def at_most(error: float) -> str:
 def millions(count: int) -> str:
     """A count of parameters as people say it: "8.4 M", or the count itself below 0.1 M."""
     return f"{count / 1e6:,.1f} M" if count >= 100_000 else f"{count:,}"
+
+
+def scaled(value: float, units: Sequence[str]) -> str:
+    """A positive number with four significant digits and the unit that suits it, each a thousand times the last."""
+    place = 0
+    while place < len(units) - 1 and float(f"{value:.4g}") >= 1000:
+        value, place = value / 1000, place + 1
+    digits = f"{value:.4g}" if value < 9999.5 else f"{value:,.0f}"
+    return f"{digits} {units[place]}".rstrip()
+
+
+def amount(count: int) -> str:
+    """A count of parameters: "124.4 M", "1.558 B"."""
+    return scaled(count, ("", "K", "M", "B", "T"))
+
+
+def memory(num_bytes: int) -> str:
+    """A size in bytes: "497.8 MB", in powers of ten."""
+    return scaled(num_bytes, ("bytes", "kB", "MB", "GB", "TB", "PB"))
+
+
+def operations(flops: int) -> str:
+    """A number of floating-point operations: "284.8 M", "349.1 G"."""
+    return scaled(flops, ("", "k", "M", "G", "T", "P"))

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 PATIENCE = 60_000
 """Milliseconds to wait for what must come; the tests judge what comes, not when."""
 
-EXPECTED_404 = re.compile(r"/(positions|training)/_stcore/(health|host-config)")
+EXPECTED_404 = re.compile(r"/(positions|training|models)/_stcore/(health|host-config)")
 """Opened at the address of a page, Streamlit first looks there for its server, and then at the root."""
 
 TO_SCREEN = """(plot, [x, y]) => {

@@ -16,7 +16,7 @@ from viz_app import library
 ROOT = Path(viz_app.__file__).parents[1]
 
 
-@pytest.mark.parametrize("name", ["attention", "positions", "training"])
+@pytest.mark.parametrize("name", ["attention", "positions", "training", "models"])
 def test_every_page_opens(app, name):
     open_page(app, name)
     assert_calm(app)

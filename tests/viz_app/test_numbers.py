@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viz_app.numbers import at_most, millions
+from viz_app.numbers import amount, at_most, memory, millions, operations
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,19 @@ def test_a_bound_holds_and_is_at_most_one_digit_away(error):
 @pytest.mark.parametrize(("count", "text"), [(8_362_000, "8.4 M"), (99_999, "99,999"), (65_000_000, "65.0 M")])
 def test_parameters(count, text):
     assert millions(count) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "parameters", "size", "work"),
+    [
+        (0, "0", "0 bytes", "0"),
+        (999, "999", "999 bytes", "999"),
+        (999_949, "999.9 K", "999.9 kB", "999.9 k"),
+        (999_950, "1 M", "1 MB", "1 M"),
+        (174_604_259_328, "174.6 B", "174.6 GB", "174.6 G"),
+        (10**17, "100,000 T", "100 PB", "100 P"),
+        (10**20, "100,000,000 T", "100,000 PB", "100,000 P"),
+    ],
+)
+def test_numbers_with_units(count, parameters, size, work):
+    assert (amount(count), memory(count), operations(count)) == (parameters, size, work)

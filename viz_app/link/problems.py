@@ -10,7 +10,7 @@ from transformer_core.view.state import listed, quoted
 from viz_app.errors import literal
 from viz_app.link import address, texts, view_state
 
-Page = Literal["Attention", "Positions", "Training"]
+Page = Literal["Attention", "Positions", "Training", "Models"]
 
 BOUND: dict[Page, dict[str, str]] = {
     "Attention": {
@@ -41,10 +41,15 @@ BOUND: dict[Page, dict[str, str]] = {
         "log_rates": "Logarithmic rates",
         "run": "model",
     },
+    "Models": {
+        "shape": "published model",
+        "context": "context length",
+        "preset": "published model to start from",
+    },
 }
 """The parameters that widgets of a page are bound to, and what they choose. A toggle has its label here."""
 
-OTHERS = (*view_state.PARAMETERS, *texts.PARAMETERS, "curves")
+OTHERS = (*view_state.PARAMETERS, *texts.PARAMETERS, "curves", "changes")
 """Parameters that no widget is bound to."""
 
 ASKED = "the link asks for"

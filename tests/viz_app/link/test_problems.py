@@ -27,7 +27,8 @@ def bound_keys() -> dict[str, set[str]]:
     root = Path(viz_app.__file__).parent
     found: dict[str, set[str]] = {page: set() for page in BOUND}
     for path in root.rglob("*.py"):
-        page = path.stem.title() if path.stem.title() in BOUND else "Attention"
+        places = (place.title() for place in path.relative_to(root).with_suffix("").parts)
+        page = next((place for place in places if place in BOUND), "Attention")
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call):
                 keywords = {keyword.arg: keyword.value for keyword in call.keywords}

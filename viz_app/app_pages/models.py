@@ -1,0 +1,261 @@
+"""The models that are here, and the sizes and costs of published ones and of your own design."""
+
+import pandas as pd
+import streamlit as st
+
+from transformer_core.model import TransformerConfig, VisionConfig
+from transformer_core.model.costs import cache_bytes, flops, weight_bytes
+from transformer_core.model.parameters import SYMBOLS, Part, Top, parameters, symbols, total
+from transformer_core.model.published import PUBLISHED
+from viz_app import library, link
+from viz_app.errors import literal
+from viz_app.figures import models as figures
+from viz_app.figures.theme import CHART_CONFIG
+from viz_app.models.installed import installed
+from viz_app.models.playground import LEFT_OUT, design
+from viz_app.numbers import amount, memory, operations
+
+GPT_4 = (
+    "GPT-4 is not in this table: its size is not published. Its technical report (OpenAI 2023, section 2) “contains no "
+    "further details about the architecture (including model size)”."
+)
+
+TOO_LONG = "context too long"
+"""What stands instead of a cost where learned positions end before the context does."""
+
+
+def show_card(name: str) -> None:
+    """What a bundled model is, how its training went, and what its makers say of it."""
+    st.subheader(literal(name), anchor=False)
+    try:
+        model = installed(name)
+    except (ValueError, OSError) as error:
+        st.warning(f"Not to be opened: {literal(str(error))}.")
+        return
+    st.write(literal(model.purpose) + ".")
+    facts, curve = st.columns(2, gap="small")
+    facts.table(model.facts, border="horizontal")
+    with curve:
+        show_training(name)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("Open on the Attention page", key=f"open {name}"):
+            st.session_state["model"] = name
+            st.switch_page("app_pages/attention.py")
+        if model.card:
+            with st.popover("Model card"):
+                st.markdown(model.card)
+
+
+def show_training(name: str) -> None:
+    """The loss over the steps of a bundled model's training."""
+    try:
+        run = library.training_run(name)
+    except library.ModelError as error:
+        st.caption(f"No curve: {literal(str(error))}.")
+        return
+    if run is None:
+        st.caption("No training.csv: nothing is known of its training.")
+        return
+    st.plotly_chart(
+        figures.loss_curve(run), config={"displayModeBar": False}, alt=f"Loss against step in the training of {name}"
+    )
+
+
+def table_of(parts: list[Part], unit: str) -> pd.DataFrame:
+    """The parts as lines of a table, with their formulas."""
+    everything = total(parts)
+    return pd.DataFrame(
+        {
+            "block": [part.block for part in parts],
+            "part": [part.name for part in parts],
+            "formula": [part.formula for part in parts],
+            unit: [f"{part.count:,}" for part in parts],
+            "share": [f"{part.count / everything:.1%}" for part in parts],
+        }
+    )
+
+
+def legend(config: TransformerConfig | VisionConfig, parts: list[Part]) -> str:
+    """What the symbols in the formulas of these parts mean, and their values."""
+    used = {
+        word for part in parts for word in part.formula.replace("(", " ").replace(")", " ").replace("·", " ").split()
+    }
+    values = {name: value for name, value in symbols(config).items() if name in used}
+    return "; ".join(f"{name} = {value:,} ({SYMBOLS[name]})" for name, value in values.items())
+
+
+def show_parts(name: str, config: TransformerConfig | VisionConfig, parts: list[Part], key: str) -> None:
+    """Where the parameters are: a figure, and the sum."""
+    st.plotly_chart(
+        figures.parts_bars(parts, "parameters"),
+        config=CHART_CONFIG,
+        key=f"{key} figure",
+        alt=f"Parameters of {name} in each block, by part; the table below has the numbers.",
+    )
+    st.dataframe(table_of(parts, "parameters"), hide_index=True, key=f"{key} table")
+    st.caption(literal(legend(config, parts) + "."))
+
+
+def reasons_for_differences() -> dict[str, list[str]]:
+    """Why the parts of published models add up to other numbers than the papers', and the models of each reason."""
+    reasons: dict[str, list[str]] = {}
+    for published in PUBLISHED:
+        reasons.setdefault(published.difference, []).append(published.name)
+    return reasons
+
+
+def fits(config: TransformerConfig | VisionConfig, context: int) -> bool:
+    """Whether a model can read a context of this length: only learned positions end. An image has its own length."""
+    return isinstance(config, VisionConfig) or config.positions != "learned" or context <= config.max_length
+
+
+def work_of(config: TransformerConfig | VisionConfig, top: Top, context: int) -> dict[str, str]:
+    """Operations of the forward pass "a token", "a source token", ... What a text costs once is left out."""
+    parts = [part for part in flops(config, context, top) if part.block != "a text"]
+    units = dict.fromkeys(part.block for part in parts)
+    return {unit: operations(total(part for part in parts if part.block == unit)) for unit in units}
+
+
+def costs_of(config: TransformerConfig | VisionConfig, parts: list[Part], context: int) -> dict[str, str]:
+    """Memory of the weights and of the cache."""
+    costs = {
+        "weights, float32": memory(weight_bytes(total(parts), "float32")),
+        "weights, bfloat16": memory(weight_bytes(total(parts), "bfloat16")),
+    }
+    cache = total(cache_bytes(config, context))
+    kept = (memory(cache) if cache else "none") if fits(config, context) else TOO_LONG
+    return costs | {"KV cache, bfloat16": kept}
+
+
+st.title("Models")
+st.write(
+    "The models that this app has, and how large those of the papers are. Every size is worked out from the shape of "
+    "the model, part by part, with the formula beside it."
+)
+
+st.header("Which models are here?", anchor="installed")
+names = library.models()
+if not names:
+    st.info(library.NO_MODELS)
+for left, right in zip(names[::2], [*names[1::2], None], strict=False):
+    places = st.columns(2, gap="medium")
+    for place, name in zip(places, (left, right), strict=True):
+        if name is not None:
+            with place, st.container(border=True):
+                show_card(name)
+
+st.header("Do the parts add up to what the papers say?", anchor="published")
+numbers, reasons = st.columns([3, 2], gap="medium")
+numbers.table(
+    pd.DataFrame(
+        {
+            "sum of the parts": [f"{total(published.parts):,}" for published in PUBLISHED],
+            "published": [published.total for published in PUBLISHED],
+            "difference": [f"{total(published.parts) / published.published_total - 1:+.1%}" for published in PUBLISHED],
+        },
+        index=pd.Index([published.name for published in PUBLISHED], name="model"),
+    ),
+    border="horizontal",
+)
+with reasons:
+    for reason, of in reasons_for_differences().items():
+        st.write(f"**{', '.join(of)}**: {literal(reason)}")
+st.write(
+    "The difference is the sum of the parts minus the published total. A matrix that two places share counts once: "
+    "token vectors and output matrix mostly do."
+)
+st.caption(GPT_4)
+
+st.header("Where are the parameters of a model?", anchor="parts")
+controls, picture = st.columns([1, 3], gap="medium")
+with controls:
+    by_name = {published.name: published for published in PUBLISHED}
+    chosen = by_name[
+        st.selectbox("Published model", list(by_name), key="shape", bind="query-params", persist_state="session")
+    ]
+    st.metric("Sum of the parts", f"{total(chosen.parts):,}")
+    st.metric("Published", chosen.total)
+    st.write(f"**Source.** {literal(chosen.source)}")
+    st.write(f"**Difference.** {literal(chosen.difference)}")
+with picture:
+    show_parts(chosen.name, chosen.config, chosen.parts, "published")
+st.write(
+    "In small models the token vectors weigh most, in large ones the layers: the matrices of a layer grow with the "
+    "square of d_model, the token vectors only with d_model. The number of heads changes nothing as long as they share "
+    "d_model among them."
+)
+
+st.header("What does it cost to hold a model, and to run it?", anchor="costs")
+controls, picture = st.columns([1, 3], gap="medium")
+with controls:
+    context = st.number_input(
+        "Context (tokens)",
+        1,
+        1_000_000,
+        512,
+        key="context",
+        bind="query-params",
+        persist_state="session",
+        help="How many tokens a token attends to, itself included. An encoder-decoder has as many in its source.",
+    )
+    st.latex(r"\text{weights} = b \cdot \text{parameters}")
+    st.latex(r"\text{KV cache} = 2\,N_d\,h\,d_k\,n\,b")
+    st.latex(r"\text{FLOPs} = 2\,\text{matrices} + 4\,N\,n\,h\,d_k")
+with picture:
+    st.dataframe(
+        pd.DataFrame(
+            [
+                {"model": published.name}
+                | costs_of(published.config, published.parts, context)
+                | {
+                    "FLOPs": "; ".join(
+                        f"{number} {unit}" for unit, number in work_of(published.config, published.top, context).items()
+                    )
+                    if fits(published.config, context)
+                    else TOO_LONG
+                }
+                for published in PUBLISHED
+            ]
+        ),
+        hide_index=True,
+        height="content",
+    )
+if fits(chosen.config, context):
+    work = flops(chosen.config, context, chosen.top)
+    st.write(f"**Of {chosen.name}**, which is chosen above, the operations are:")
+    st.plotly_chart(
+        figures.parts_bars(work, "FLOPs"),
+        config=CHART_CONFIG,
+        key="operations",
+        alt=f"Floating-point operations of {chosen.name} by part: "
+        + "; ".join(f"{part.block}: {part.name} {operations(part.count)}" for part in work),
+    )
+st.write(
+    "A number takes b bytes: 4 in float32, 2 in bfloat16. The KV cache holds the key and the value of every token so "
+    "far in every decoder layer, for one text; after an encoder, those of the source as well. The operations are those "
+    "of one forward pass for a token that attends to n tokens: two for each multiply-add of every matrix (Kaplan et "
+    "al. 2020, Table 1), and in each layer 2·n·h·d_k for the scores and as many for the weighted sum of the values "
+    "(Chowdhery et al. 2022, appendix B). Normalisation, softmax, activations and look-ups are left out. An image is "
+    "counted whole, whatever the context."
+)
+
+st.header("What if it were wider, deeper or told its positions otherwise?", anchor="playground")
+st.write("Start from a published model and change its fields; everything below is worked out again at once.")
+wanted = design()
+if wanted.config is None:
+    st.error(f"No model can be built so: {literal(wanted.problem)}. Change a field, and the numbers come back.")
+else:
+    parts = parameters(wanted.config, wanted.top)
+    before = total(wanted.preset.parts)
+    changed = total(parts) - before
+    delta = f"{changed / before:+.1%} against {wanted.preset.name}" if changed else None
+    with st.container(horizontal=True):
+        st.metric("Parameters", amount(total(parts)), delta, delta_color="off", width="content")
+        for label, value in costs_of(wanted.config, parts, context).items():
+            st.metric(label[0].upper() + label[1:], value, width="content")
+        if fits(wanted.config, context):
+            for unit, number in work_of(wanted.config, wanted.top, context).items():
+                st.metric(f"FLOPs {unit}", number, width="content")
+    show_parts("this design", wanted.config, parts, "playground")
+st.caption(f"The context is the one chosen above. Fields that change none of these numbers are left out: {LEFT_OUT}.")
+link.tell_problems("Models")

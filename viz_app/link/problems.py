@@ -52,6 +52,9 @@ BOUND: dict[Page, dict[str, str]] = {
 OTHERS = (*view_state.PARAMETERS, *texts.PARAMETERS, "curves", "changes")
 """Parameters that no widget is bound to."""
 
+WORDS = {"model", "own", "mask", "place", "run"}
+"""Parameters of widgets whose value may be any word, "inf" too."""
+
 ASKED = "the link asks for"
 """Where a session keeps the parameters of its link about which nothing was said yet."""
 
@@ -65,6 +68,11 @@ def note_link() -> None:
     """Remember what the address asks for, before Streamlit takes out of it what cannot be."""
     if ASKED not in st.session_state:
         st.session_state[ASKED] = {name: st.query_params.get_all(name) for name in st.query_params}
+    # Streamlit would fail at a number without end where it wants a whole one.
+    numbers = {name for names in BOUND.values() for name in names} - WORDS
+    if endless := [name for name in numbers if any(map(_is_endless, st.query_params.get_all(name)))]:
+        address.write(endless, {})
+        st.rerun()  # this run has read the address already
 
 
 def note_problems(problems: Iterable[str]) -> None:
@@ -130,6 +138,13 @@ def _difference(noun: str, asked: Sequence[str], kept: Sequence[str], shown: Any
     if isinstance(shown, int | float):
         return [] if _is_number(value, shown) else [f"The {noun} cannot be {quoted(value)}; it is {shown:g}."]
     return [f"There is no {noun} {quoted(value)} here; {quoted(str(shown))} is shown."]
+
+
+def _is_endless(text: str) -> bool:
+    try:
+        return math.isinf(float(text))
+    except ValueError:
+        return False
 
 
 def _is_number(text: str, number: float) -> bool:

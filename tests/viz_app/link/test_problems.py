@@ -37,6 +37,18 @@ def bound_keys() -> dict[str, set[str]]:
     return found
 
 
+@pytest.mark.parametrize("number", ["9" * 400, "-1e400", "inf"])
+def test_a_number_without_end_is_one_that_cannot_be(app, number):
+    app.query_params.update({"beam": number, "penalty": number, "last_step": number})
+    app.run()
+    assert_calm(app)
+    assert [each.split(" cannot be ")[0] for each in sentences(app)] == ["The beam size", "The length penalty"]
+    assert not {"beam", "penalty"} & {*app.query_params}
+    open_page(app, "training")
+    assert_calm(app)
+    assert [each.split(" cannot be ")[0] for each in sentences(app)] == ["The last step"]
+
+
 def test_every_bound_widget_is_known():
     assert bound_keys() == {page: set(names) for page, names in BOUND.items()}
 

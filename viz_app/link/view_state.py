@@ -87,14 +87,16 @@ def restore(meta: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The state that the linked view is to show, and a sentence for each thing in the link that it cannot.
 
     The address decides when the page opens, and when the visitor goes back or forward; in between, it is what was
-    remembered, as far as this payload has it.
+    remembered, as far as this payload has it. On the way back lie addresses that nobody asked for, such as that of
+    another model with the state of the one before: of those nothing is said.
     """
-    if VIEW_STATE in st.session_state and not address.is_history_navigation():
+    is_navigation = address.is_history_navigation()
+    if VIEW_STATE in st.session_state and not is_navigation:
         state, problems = checked_state(st.session_state[VIEW_STATE], meta)[0], []
     else:
         raw, unreadable = from_parameters(st.query_params, meta)
         state, impossible = checked_state(raw, meta)
-        problems = unreadable + impossible
+        problems = [] if is_navigation else unreadable + impossible
     remember(state, meta)
     return state, problems
 

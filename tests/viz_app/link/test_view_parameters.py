@@ -228,6 +228,10 @@ def test_going_back_shows_what_the_address_says(app, monkeypatch):
     state, problems = found(app.run())
     assert (state["layer"], state["head"], problems) == (1, 0, [])
     assert dict(app.query_params) == {}
+    # And to where it was another model's, which nobody asks for.
+    app.query_params.update({"stack": "elsewhere", "layer": "77", "share": "much"})
+    state, problems = found(app.run())
+    assert (state["layer"], problems) == (1, [])
 
 
 def test_another_text_keeps_what_it_can_without_a_word(app):

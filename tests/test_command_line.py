@@ -19,7 +19,8 @@ from tests.inspection import examples
 from transformer_core import zoo
 from transformer_core.__main__ import NEEDED_ABILITIES, main
 from transformer_core.inspection import Prediction
-from transformer_core.training.data import SplitRecord, fingerprint, read_pairs
+from transformer_core.training.data import fingerprint, read_pairs
+from transformer_core.training.tasks.translation import SplitRecord
 from transformer_core.zoo import InspectionOptions, StackShape, bundled
 
 ROOT = Path(__file__).parents[1]
@@ -225,9 +226,9 @@ class Model:
         self.abilities = frozenset(abilities)
         self.asked: list = []
 
-    def load(self, name, device, dtype):
+    def load(self, name, device, dtype, *, implementation):
         self.name = name
-        self.loaded = name, device, dtype
+        self.loaded = name, device, dtype, implementation
         return self
 
     def tokens(self, text):
@@ -242,11 +243,12 @@ def test_every_option_reaches_the_model(capsys, monkeypatch):
     model = Model(set(NEEDED_ABILITIES.values()))
     monkeypatch.setattr(zoo, "load", model.load)
     inspect(capsys, "--model", "owner/name", "--text", "a b c")
-    assert model.loaded == ("owner/name", "auto", "auto")
+    assert model.loaded == ("owner/name", "auto", "auto", "transformers")
     options = ["--second-text", "d", "--beam-size", "2", "--length-penalty", "0.5", "--new-tokens", "7", "--chat"]
     options += ["--masked", "0", "2", "--read-special-tokens", "--device", "cpu", "--dtype", "bfloat16"]
+    options += ["--implementation", "headlight"]
     lines = inspect(capsys, "--model", "owner/name", "--text", "a b c", *options)
-    assert model.loaded == ("owner/name", "cpu", "bfloat16")
+    assert model.loaded == ("owner/name", "cpu", "bfloat16", "headlight")
     assert model.asked == [
         ("a b c", InspectionOptions()),
         ("a b c", InspectionOptions(2, 0.5, 7, chat=True, masked=(0, 2), second_text="d", read_special_tokens=True)),
@@ -321,10 +323,17 @@ def test_every_kind_of_model_is_inspected_and_written(capsys, tiny_checkpoints, 
         assert [arrays[f"{name}.{layer}"].shape for layer in range(len(heads))] == [(each, *size) for each in heads]
 
 
-def test_the_file_of_a_masked_model_holds_what_transformers_computes(capsys, tiny_checkpoints, tmp_path):
+@pytest.mark.parametrize(
+    ("implementation", "architecture"),
+    [([], "BertForMaskedLM"), (["--implementation", "headlight"], "MaskedLanguageModel")],
+)
+def test_the_file_of_a_masked_model_holds_what_transformers_computes(
+    capsys, tiny_checkpoints, tmp_path, implementation, architecture
+):
     folder = str(tiny_checkpoints["masked"])
     options = ["--text", "the cat sleeps", "--masked", "1", "--device", "cpu"]
-    lines = inspect(capsys, "--model", folder, *options, "--out", str(tmp_path / "seen.npz"))
+    lines = inspect(capsys, "--model", folder, *options, *implementation, "--out", str(tmp_path / "seen.npz"))
+    assert lines["architecture"].startswith(f"{architecture} (masked), ")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     network = transformers.AutoModelForMaskedLM.from_pretrained(folder, attn_implementation="eager").eval()
     batch = tokenizer("the cat sleeps", return_tensors="pt")

@@ -99,7 +99,7 @@ def test_every_option_in_the_text_exists():
     for option in server:
         config.get_option(option.removeprefix("--"))
     sources = [ROOT / "benchmarks" / "__main__.py", ROOT / "transformer_core" / "training" / "options.py"]
-    sources.append(ROOT / "transformer_core" / "__main__.py")
+    sources += [ROOT / "transformer_core" / "__main__.py", *ROOT.glob("transformer_core/training/tasks/*.py")]
     accepted = "\n".join(source.read_text() for source in sources)
     for option in named - server:
         assert option in accepted or f"    {option[2:].replace('-', '_')}: " in accepted, option

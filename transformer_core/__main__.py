@@ -5,6 +5,7 @@ import dataclasses
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
@@ -22,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         parser = argparse.ArgumentParser(prog="python -m transformer_core", description=__doc__)
         commands = parser.add_subparsers(dest="command", required=True)
-        _add_train(commands)
+        _add_train(commands, sys.argv[1:] if arguments is None else arguments)
         _add_translate(commands)
         _add_evaluate(commands)
         _add_inspect(commands)
@@ -41,35 +42,50 @@ def main(arguments: list[str] | None = None) -> int:
         return STOPPED
 
 
-def _add_train(commands: argparse._SubParsersAction) -> None:
-    from transformer_core.training.options import TrainingOptions
+def _add_train(commands: argparse._SubParsersAction, arguments: Sequence[str]) -> None:
+    from transformer_core.training.presets import DEFAULT, PRESETS
 
-    parser = commands.add_parser("train", help="train a translator on a file of sentence pairs")
-    for field in dataclasses.fields(TrainingOptions):
-        settings: dict = {"type": field.type, "help": field.metadata["help"]}
+    parser = commands.add_parser(
+        "train", help="train a model", description="Train a model. Its options depend on --preset."
+    )
+    choice = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    choice.add_argument("--preset", default=DEFAULT)
+    chosen = choice.parse_known_args(arguments)[0].preset
+    parser.add_argument("--preset", choices=PRESETS, default=DEFAULT, help=f"what to train (default: {DEFAULT})")
+    preset = PRESETS.get(chosen, PRESETS[DEFAULT])
+    defaults = preset.defaults()
+    for field in dataclasses.fields(preset.options):
+        settings: dict = {"type": field.metadata["read"] or field.type, "help": field.metadata["help"]}
         if get_origin(field.type) is Literal:
             settings |= {"type": str, "choices": get_args(field.type)}
-        if field.default is dataclasses.MISSING:
-            settings["required"] = True
+        if field.name in defaults:
+            default = defaults[field.name]
+            settings |= {"default": default, "help": f"{settings['help']} (default: {_shown(default)})"}
         else:
-            settings |= {"default": field.default, "help": f"{settings['help']} (default: {field.default or 'none'})"}
+            settings["required"] = True
         parser.add_argument(f"--{field.name.replace('_', '-')}", **settings)
-    parser.set_defaults(run=_train)
+    parser.set_defaults(run=_train, options=preset.options)
+
+
+def _shown(default: object) -> str:
+    """A default as one would type it."""
+    if isinstance(default, tuple):
+        default = ",".join(map(str, default))
+    return "none" if default == "" else str(default).replace("%", "%%")
 
 
 def _train(arguments: argparse.Namespace) -> int:
     from transformer_core.training.loop import train
-    from transformer_core.training.options import TrainingOptions
 
-    names = [field.name for field in dataclasses.fields(TrainingOptions)]
-    options = TrainingOptions(**{name: getattr(arguments, name) for name in names})
+    names = [field.name for field in dataclasses.fields(arguments.options)]
+    options = arguments.options(**{name: getattr(arguments, name) for name in names})
     processes = os.environ.get("LOCAL_WORLD_SIZE")
     launcher = ["torchrun", "--nproc-per-node", processes] if processes else ["python"]
     finished = train(options, command=shlex.join([*launcher, "-m", "transformer_core", *sys.argv[1:]]))
     return 0 if finished else STOPPED
 
 
-def _translator_folder(name: str) -> Path:
+def _model_folder(name: str) -> Path:
     """The folder that is meant, or that of the bundled model of this name."""
     from transformer_core.zoo import bundled
 
@@ -77,18 +93,14 @@ def _translator_folder(name: str) -> Path:
     return bundled.PRETRAINED / name if is_bundled else Path(name)
 
 
-def _add_decoding(parser: argparse.ArgumentParser) -> None:
+def _add_translate(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser("translate", help="translate standard input, one sentence a line, to standard output")
     parser.add_argument(
-        "--model", type=_translator_folder, required=True, help="folder of a trained translator, or a bundled model"
+        "--model", type=_model_folder, required=True, help="folder of a trained translator, or a bundled model"
     )
     parser.add_argument("--beam-size", type=int, default=4, help="1 is greedy search (default: 4)")
     parser.add_argument("--length-penalty", type=float, default=0.6, help="the paper's alpha (default: 0.6)")
     parser.add_argument("--device", default="auto", help="auto, cuda, mps or cpu (default: auto)")
-
-
-def _add_translate(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser("translate", help="translate standard input, one sentence a line, to standard output")
-    _add_decoding(parser)
     parser.set_defaults(run=_translate)
 
 
@@ -118,22 +130,23 @@ def _translate(arguments: argparse.Namespace) -> int:
 
 
 def _add_evaluate(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser("evaluate", help="BLEU of a translator on the sentences that its training held out")
-    _add_decoding(parser)
-    parser.add_argument("--data", type=Path, required=True, help="the file it was trained on")
+    parser = commands.add_parser("evaluate", help="measure the figures of a trained model's card again")
+    parser.add_argument(
+        "--model", type=_model_folder, required=True, help="folder of a trained model, or a bundled model"
+    )
+    parser.add_argument("--data", type=Path, help="the file it was trained on, for models trained on one")
+    parser.add_argument("--beam-size", type=int, help="of a translator; 1 is greedy search (default: 4)")
+    parser.add_argument("--length-penalty", type=float, help="of a translator, the paper's alpha (default: 0.6)")
+    parser.add_argument("--device", default="auto", help="auto, cuda, mps or cpu (default: auto)")
     parser.set_defaults(run=_evaluate)
 
 
 def _evaluate(arguments: argparse.Namespace) -> int:
-    from transformer_core.trained import Translator
-    from transformer_core.training.batches import encode_pairs
-    from transformer_core.training.data import SplitRecord
-    from transformer_core.training.evaluation import bleu
+    from transformer_core import trained
+    from transformer_core.training.measuring import measured
 
-    translator = Translator.load(arguments.model, arguments.device)
-    split = SplitRecord.load(arguments.model).split(arguments.data)
-    test = list(encode_pairs(split.test, translator.tokenizer, translator.max_source_tokens))
-    print(bleu(translator, test, arguments.beam_size, arguments.length_penalty))
+    model = trained.load(arguments.model, arguments.device)
+    print(measured(model, arguments.model, arguments.data, arguments.beam_size, arguments.length_penalty))
     return 0
 
 
@@ -158,6 +171,11 @@ def _add_inspect(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--out", type=Path, help="file to write: .npz, .json, .csv or .html (default: only print)")
     parser.add_argument("--device", default="auto", help="auto, cuda, mps or cpu (default: auto)")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16 or float16 (default: auto)")
+    parser.add_argument(
+        "--implementation",
+        default="transformers",
+        help="who runs a Hugging Face BERT, GPT-2, T5 or ViT: transformers or headlight (default: transformers)",
+    )
     parser.add_argument("--second-text", help="the other sentence of a pair")
     parser.add_argument("--beam-size", type=int, help="1 is greedy search (default: 4)")
     parser.add_argument("--length-penalty", type=float, help="the paper's alpha (default: 0.6)")
@@ -183,7 +201,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
     given = {name: getattr(arguments, name) for name in NEEDED_ABILITIES if getattr(arguments, name) is not None}
     options = zoo.InspectionOptions(**given | ({"masked": tuple(given["masked"])} if "masked" in given else {}))
     content = _image(arguments.image) if arguments.image else _text(arguments.text)
-    model = zoo.load(arguments.model, arguments.device, arguments.dtype)
+    model = zoo.load(arguments.model, arguments.device, arguments.dtype, implementation=arguments.implementation)
     _refuse_what_counts_for_nothing(model, given, content)
     inspection = model.inspect(content, options)
     lines = [

@@ -16,11 +16,11 @@ import safetensors.torch
 import torch
 
 from transformer_core.trained import Translator
-from transformer_core.training import loop
 from transformer_core.training.data import read_pairs, split_pairs
 from transformer_core.training.loop import train
-from transformer_core.training.options import TrainingOptions
 from transformer_core.training.schedule import learning_rate
+from transformer_core.training.tasks import translation
+from transformer_core.training.tasks.translation import TranslationOptions
 
 ROOT = Path(__file__).parents[2]
 NOUNS = {"cat": "die Katze", "cow": "die Kuh", "bee": "die Biene", "duck": "die Ente", "mouse": "die Maus"}
@@ -37,8 +37,8 @@ def data(tmp_path_factory) -> Path:
     return path
 
 
-def options_for(data: Path, out: Path, **changes) -> TrainingOptions:
-    options = TrainingOptions(
+def options_for(data: Path, out: Path, **changes) -> TranslationOptions:
+    options = TranslationOptions(
         data=data,
         out=out,
         held_out=10,
@@ -63,8 +63,9 @@ def options_for(data: Path, out: Path, **changes) -> TrainingOptions:
     return replace(options, **changes)
 
 
-def command_for(options: TrainingOptions) -> list[str]:
-    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in vars(options).items()]
+def command_for(options: TranslationOptions) -> list[str]:
+    given = {name: value for name, value in vars(options).items() if name != "snapshots"}
+    arguments = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
     return ["-m", "transformer_core", "train", *arguments]
 
 
@@ -178,7 +179,7 @@ def test_ctrl_c_loses_nothing(data, finished, tmp_path):
 def test_a_stop_before_the_last_step_is_judged_leaves_the_judging_for_later(data, finished, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         # Ctrl-C arrives while the last step's validation runs.
-        patch.setattr(loop, "mean_loss", lambda *_: signal.raise_signal(signal.SIGINT) or 1.0)
+        patch.setattr(translation, "mean_loss", lambda *_: signal.raise_signal(signal.SIGINT) or 1.0)
         assert not train(options_for(data, tmp_path, validate_every=12), "")
     assert not (tmp_path / "model.safetensors").exists()
     assert train(options_for(data, tmp_path, validate_every=12), "")
@@ -202,7 +203,7 @@ def test_going_on_with_other_options_is_refused_by_name(data, finished):
 def test_going_on_with_other_data_is_refused(data, finished, tmp_path):
     other = tmp_path / "other.tsv"
     other.write_text(data.read_text(encoding="utf-8") + "one\tmore\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="does not hold the same pairs"):
+    with pytest.raises(ValueError, match="does not hold the same data"):
         train(options_for(other, finished), "")
     # The same pairs elsewhere are welcome.
     moved = tmp_path / "moved.tsv"
@@ -282,7 +283,7 @@ def test_bfloat16_products_learn_as_well(data, finished, tmp_path):
     assert {tensor.dtype for tensor in weights.values()} == {torch.float32}
 
 
-def in_two_processes(options: TrainingOptions) -> subprocess.CompletedProcess:
+def in_two_processes(options: TranslationOptions) -> subprocess.CompletedProcess:
     launcher = ["-m", "torch.distributed.run", "--nproc-per-node=2", "--rdzv-backend=c10d"]
     return subprocess.run(
         [sys.executable, *launcher, "--rdzv-endpoint=localhost:0", *command_for(options)],

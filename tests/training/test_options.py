@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_core.training.options import TrainingOptions
+from transformer_core.training.tasks.translation import TranslationOptions
 
 
 @pytest.mark.parametrize(
@@ -25,10 +25,10 @@ from transformer_core.training.options import TrainingOptions
 )
 def test_an_impossible_option_is_named(name, value):
     with pytest.raises(ValueError, match=name) as error:
-        TrainingOptions(Path("data.tsv"), Path("out"), **{name: value})
+        TranslationOptions(data=Path("data.tsv"), out=Path("out"), **{name: value})
     assert str(value) in str(error.value)
 
 
 def test_validation_figures_need_a_row_to_stand_in():
     with pytest.raises(ValueError, match="multiple of log_every"):
-        TrainingOptions(Path("data.tsv"), Path("out"), log_every=100, validate_every=250)
+        TranslationOptions(data=Path("data.tsv"), out=Path("out"), log_every=100, validate_every=250)

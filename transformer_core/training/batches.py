@@ -1,7 +1,9 @@
 """Batches of about the same number of tokens, of sentences of about the same length (section 5.1)."""
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -42,18 +44,25 @@ class Batch:
 
 
 def plan_batches(examples: Sequence[Example], batch_tokens: int, seed: tuple[int, ...]) -> list[list[int]]:
+    """`plan_by_length` of examples, by the lengths of their targets and, among equals, of their sources."""
+    return plan_by_length(np.array([(len(e.target) + 1, len(e.source)) for e in examples]), batch_tokens, seed)
+
+
+def plan_by_length(
+    lengths: Int[np.ndarray, "example side"], batch_tokens: int, seed: tuple[int, ...]
+) -> list[list[int]]:
     """Indices of examples, batch by batch: every example once, the batches in random order.
 
     Args:
-        batch_tokens: most tokens a batch may have on either side, padding counted. A single longer example is a
+        lengths: tokens of every example, on one side or on several.
+        batch_tokens: most tokens a batch may have on any side, padding counted. A single longer example is a
             batch of its own.
         seed: the same seed makes the same plan.
     """
     random = np.random.default_rng(seed)
     # A little noise on the lengths mixes neighbours anew in every epoch and costs next to no padding.
-    lengths = np.array([(len(e.target) + 1, len(e.source)) for e in examples])
     noisy = lengths + random.random(lengths.shape)
-    order = np.lexsort((noisy[:, 1], lengths[:, 0]))
+    order = np.lexsort((noisy[:, -1], lengths[:, 0]))
     batches: list[list[int]] = []
     longest = 0
     for index in order.tolist():
@@ -76,12 +85,21 @@ def make_batch(examples: Sequence[Example], tokenizer: Tokenizer) -> Batch:
     )
 
 
-def own_share(batch: Batch, rank: int, world_size: int, pad_id: int) -> Batch:
+AnyBatch = TypeVar("AnyBatch", bound=Any)
+
+
+def own_share(batch: AnyBatch, rank: int, world_size: int, no_label: int) -> AnyBatch:
     """The rows of a batch that one of `world_size` processes works on: every world_size-th.
 
-    A process that is left without a row gets one whose labels are all padding, which counts for nothing.
+    A process that is left without a row gets one without labels, which counts for nothing.
+
+    Args:
+        batch: a dataclass of tensors whose first dimension is the rows, one of them `label_ids`.
+        no_label: stands in the place of a label where there is none.
     """
-    if rank >= len(batch.source_ids):
-        return Batch(batch.source_ids[:1], batch.target_ids[:1], torch.full_like(batch.label_ids[:1], pad_id))
-    rows = slice(rank, None, world_size)
-    return Batch(batch.source_ids[rows], batch.target_ids[rows], batch.label_ids[rows])
+    is_idle = rank >= len(batch.label_ids)
+    rows = slice(0, 1) if is_idle else slice(rank, None, world_size)
+    share = dataclasses.replace(batch, **{name: tensor[rows] for name, tensor in vars(batch).items()})
+    if is_idle:
+        share = dataclasses.replace(share, label_ids=torch.full_like(share.label_ids, no_label))
+    return share

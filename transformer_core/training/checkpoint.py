@@ -59,8 +59,10 @@ class TrainingState:
         except RuntimeError as error:
             raise ValueError(f"{self._resume} is of a model of another size: {ANEW}") from error
         state: dict[int, dict[str, Tensor]] = {}
-        for index, (name, _) in enumerate(model.named_parameters()):
-            prefix = f"{name}/"
+        names = {parameter: name for name, parameter in model.named_parameters()}
+        # The optimizer numbers its parameters group after group.
+        for index, parameter in enumerate(p for group in optimizer.param_groups for p in group["params"]):
+            prefix = f"{names[parameter]}/"
             state[index] = {key.removeprefix(prefix): tensors[key] for key in tensors if key.startswith(prefix)}
         optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
         return self.progress()

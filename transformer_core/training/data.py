@@ -1,17 +1,18 @@
-"""Sentence pairs: read from a file, and divided without leakage."""
+"""Sentence pairs and texts: read from a file, and divided without leakage."""
 
 import codecs
 import gzip
 import hashlib
-import json
 import zlib
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import networkx
 import numpy as np
+
+Item = TypeVar("Item")
 
 
 class Pair(NamedTuple):
@@ -52,7 +53,7 @@ def read_pairs(path: Path, skip_bad_lines: bool = False, max_words: int = 250) -
         if number == 1:
             line = line.removeprefix(codecs.BOM_UTF8)
         try:
-            pairs[_parse(line, max_words)] = None
+            pairs[_parse(line.rstrip(b"\r\n"), max_words)] = None
         except ValueError as error:
             if not skip_bad_lines:
                 raise DataError(
@@ -64,13 +65,28 @@ def read_pairs(path: Path, skip_bad_lines: bool = False, max_words: int = 250) -
     return list(pairs), bad_lines
 
 
+def read_text(path: Path) -> str:
+    """A text file, UTF-8, plain or gzip, as it is.
+
+    Raises:
+        DataError: the file is missing, damaged or empty, or is not UTF-8.
+    """
+    content = b"".join(_lines(path)).removeprefix(codecs.BOM_UTF8)
+    if not content:
+        raise DataError(f"{path} is empty")
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}: byte {error.start + 1:,} is not UTF-8, so the file is in another encoding") from error
+
+
 def _lines(path: Path) -> Iterator[bytes]:
+    """The lines of a plain or a gzip file, with their ends."""
     try:
         with open(path, "rb") as file:
             compressed = file.read(2) == b"\x1f\x8b"
         with gzip.open(path) if compressed else open(path, "rb") as file:
-            for line in file:
-                yield line.rstrip(b"\r\n")
+            yield from file
     except FileNotFoundError as error:
         raise DataError(f"there is no data file {path}") from error
     except IsADirectoryError as error:
@@ -97,15 +113,15 @@ def _parse(line: bytes, max_words: int) -> Pair:
 
 
 @dataclass(frozen=True)
-class Split:
-    """Pairs for training, for watching it, and for judging its result."""
+class Split(Generic[Item]):
+    """What is for training, for watching it, and for judging its result."""
 
-    train: list[Pair]
-    validation: list[Pair]
-    test: list[Pair]
+    train: list[Item]
+    validation: list[Item]
+    test: list[Item]
 
 
-def split_pairs(pairs: list[Pair], held_out: int, seed: int) -> Split:
+def split_pairs(pairs: list[Pair], held_out: int, seed: int) -> Split[Pair]:
     """Divide pairs so that every source sentence, and every target sentence, stands on one side only.
 
     Sentences that are linked, through however many shared translations, stay together. A linked group with more than
@@ -146,54 +162,15 @@ def split_pairs(pairs: list[Pair], held_out: int, seed: int) -> Split:
 
 def fingerprint(pairs: list[Pair]) -> str:
     """SHA-256 of pairs in their order: tells whether a file still holds the same data."""
+    return fingerprint_of_lines("\t".join(pair) for pair in pairs)
+
+
+def fingerprint_of_lines(lines: Iterable[str]) -> str:
+    """SHA-256 of lines, each with a line end."""
     digest = hashlib.sha256()
-    for pair in pairs:
-        digest.update("\t".join(pair).encode() + b"\n")
+    for line in lines:
+        digest.update(line.encode() + b"\n")
     return digest.hexdigest()
-
-
-@dataclass(frozen=True)
-class SplitRecord:
-    """How the data of a model was read and split, kept beside it as split.json, so that its test can be found again."""
-
-    held_out: int
-    seed: int
-    max_words: int
-    data_sha256: str
-
-    def save(self, folder: Path) -> None:
-        """Write split.json."""
-        (folder / "split.json").write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
-
-    @classmethod
-    def load(cls, folder: Path) -> "SplitRecord":
-        """Read split.json.
-
-        Raises:
-            DataError: it is missing or damaged.
-        """
-        path = folder / "split.json"
-        try:
-            record = cls(**json.loads(path.read_text(encoding="utf-8")))
-            for count in (record.held_out, record.seed, record.max_words):
-                if not isinstance(count, int):
-                    raise TypeError(f"{count!r} is not a whole number")
-            return record
-        except FileNotFoundError as error:
-            raise DataError(f"{path} is missing: only `train` knows which sentences it held out") from error
-        except (ValueError, TypeError) as error:
-            raise DataError(f"{path} is damaged: {error}") from error
-
-    def split(self, path: Path) -> Split:
-        """The split of the data file `path`.
-
-        Raises:
-            DataError: the file does not hold the pairs that the model was trained on.
-        """
-        pairs, _ = read_pairs(path, skip_bad_lines=True, max_words=self.max_words)
-        if fingerprint(pairs) != self.data_sha256:
-            raise DataError(f"{path} does not hold the pairs that the model was trained on")
-        return split_pairs(pairs, self.held_out, self.seed)
 
 
 def with_all_references(pairs: list[Pair]) -> dict[str, list[str]]:

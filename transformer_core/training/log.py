@@ -2,30 +2,29 @@
 
 import csv
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
-COLUMNS = (
-    "step",
-    "learning_rate",
-    "loss",
-    "tokens_per_second",
-    "seconds",
-    "validation_loss",
-    "validation_bleu",
-)
+COLUMNS = ("step", "learning_rate", "loss", "tokens_per_second", "seconds", "validation_loss")
+"""Of every run; figures of its task follow."""
 
 
 class TrainingLog:
-    """Rows of COLUMNS, written at once, so that an interruption loses none.
+    """Rows, written at once, so that an interruption loses none.
 
-    loss: mean label-smoothed loss since the row before, nats a target token, with dropout.
-    tokens_per_second: source and target tokens since the row before. seconds: time spent training up to this step.
-    validation_loss: the same loss on the validation sentences, without dropout. validation_bleu: greedy decoding.
+    loss: mean loss since the row before, nats a label, with dropout. tokens_per_second: tokens read since the row
+    before. seconds: time spent training up to this step. validation_loss: the same loss on data held out, without
+    dropout.
     """
 
-    def __init__(self, path: Path, after_step: int) -> None:
-        """Open the log of a run that goes on after `after_step`; later rows, of steps to be done again, are dropped."""
+    def __init__(self, path: Path, after_step: int, columns: Sequence[str]) -> None:
+        """Open the log of a run that goes on after `after_step`; later rows, of steps to be done again, are dropped.
+
+        Args:
+            columns: the task's, beside COLUMNS.
+        """
         self._path = Path(path)
+        self._columns = (*COLUMNS, *columns)
         kept = []
         if after_step and self._path.exists():
             with open(self._path, newline="", encoding="utf-8") as file:
@@ -36,12 +35,12 @@ class TrainingLog:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         new = self._path.with_suffix(".new")
         with open(new, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            writer = csv.DictWriter(file, self._columns, lineterminator="\n")
             writer.writeheader()
-            writer.writerows({column: row[column] for column in COLUMNS} for row in kept)
+            writer.writerows({column: row[column] for column in self._columns} for row in kept)
         os.replace(new, self._path)
 
     def append(self, **values: float | str) -> None:
         """Add a row; columns without a value stay empty."""
         with open(self._path, "a", newline="", encoding="utf-8") as file:
-            csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n").writerow(values)
+            csv.DictWriter(file, self._columns, restval="", lineterminator="\n").writerow(values)

@@ -1,5 +1,6 @@
-"""The training loop: from a file of sentence pairs to a folder with a translator."""
+"""The training loop: from a task to a folder with a trained model."""
 
+import dataclasses
 import itertools
 import math
 import os
@@ -14,34 +15,23 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
-from transformer_core.model import Transformer
-from transformer_core.text import Tokenizer
-from transformer_core.trained import Translator
-from transformer_core.training.batches import (
-    Batch,
-    Example,
-    encode_pairs,
-    make_batch,
-    own_share,
-    plan_batches,
-)
+from transformer_core.trained.folder import save_snapshot
+from transformer_core.training.batches import own_share
 from transformer_core.training.checkpoint import TrainingState, mean_of
-from transformer_core.training.data import BadLine, Pair, Split, SplitRecord, fingerprint, read_pairs, split_pairs
-from transformer_core.training.evaluation import BEAM_SIZE, LENGTH_PENALTY, bleu, mean_loss
 from transformer_core.training.log import TrainingLog
-from transformer_core.training.loss import label_smoothed_loss
-from transformer_core.training.model_card import write_model_card
+from transformer_core.training.optimizer import new_optimizer
 from transformer_core.training.options import TrainingOptions
 from transformer_core.training.processes import Processes, join_processes
-from transformer_core.training.schedule import learning_rate
 from transformer_core.training.speed import is_bfloat16_faster, keep_freed_memory, mixed_precision
+from transformer_core.training.task import Outcome, Task
 
 
 def train(options: TrainingOptions, command: str) -> bool:
-    """Train, or go on training, until `options.steps`; then average, judge and write the translator.
+    """Train, or go on training, until `options.steps`; then average, judge and write the model.
 
     Args:
         command: the command line that asked for it, for the model card.
@@ -53,7 +43,7 @@ def train(options: TrainingOptions, command: str) -> bool:
         ValueError: impossible options or unusable data (DataError, with the line number); the message says what to do.
     """
     with join_processes(options.device) as processes:
-        run = _prepare(options, processes)
+        run = _prepare(options.task(), processes)
         finished = _train_to_the_end(run)
         processes.wait()
         if finished and processes.is_first:
@@ -72,93 +62,84 @@ class Progress:
     loss_sum: float = 0.0
     """Loss since the last row of training.csv, over ..."""
     label_tokens: float = 0.0
-    """... so many target tokens; ..."""
+    """... so many labels; ..."""
     read_tokens: float = 0.0
-    """... source and target tokens read since then, in ..."""
+    """... tokens read since then, in ..."""
     row_seconds: float = 0.0
     """... so many seconds."""
 
 
 @dataclass
 class _Run:
-    options: TrainingOptions
+    task: Task
     processes: Processes
-    data_sha256: str
-    split: Split
-    train_examples: list[Example]
-    validation_examples: list[Example]
-    translator: Translator
+    model: nn.Module
     optimizer: torch.optim.Optimizer
     state: TrainingState
     bfloat16: bool
     progress: Progress = field(default_factory=Progress)
 
     @property
-    def model(self) -> Transformer:
-        return self.translator.model
+    def options(self) -> TrainingOptions:
+        return self.task.options
 
 
-@dataclass(frozen=True)
-class _Data:
-    split: Split
-    bad_lines: list[BadLine]
-    sha256: str
+class _Loss(nn.Module):
+    """The loss as a module, so that DistributedDataParallel sees the whole way from a batch to it."""
+
+    def __init__(self, task: Task, model: nn.Module) -> None:
+        super().__init__()
+        self.task = task
+        self.model = model
+
+    def forward(self, batch: Any) -> Tensor:
+        return self.task.loss(self.model, batch)
 
 
-def _read(options: TrainingOptions) -> _Data:
-    pairs, bad_lines = read_pairs(options.data, options.bad_lines == "skip", options.max_words)
-    return _Data(split_pairs(pairs, options.held_out, options.seed), bad_lines, fingerprint(pairs))
-
-
-def _begin(options: TrainingOptions, processes: Processes, state: TrainingState) -> _Data:
-    """What one process does for all: say what is wrong with the data, check the folder, train the tokenizer."""
-    data = _read(options)
-    _report(f"{options.data}, line {line.number}: {line.problem}; skipped" for line in data.bad_lines)
+def _begin(task: Task, processes: Processes, state: TrainingState) -> bool:
+    """What one process does for all: say what is wrong with the data, check the folder, begin the task."""
+    options = task.options
+    _report(task.read())
     state.recover()
     if state.exists:
-        _check_resumable(options, processes, state.progress(), data.sha256)
+        _check_resumable(task, processes, state.progress())
     elif (options.out / "model.safetensors").exists():
         raise ValueError(f"{options.out} already holds a model and no training to go on with: use another --out")
     else:
         state.clear()
         options.out.mkdir(parents=True, exist_ok=True)
-        sentences = (sentence for pair in data.split.train for sentence in pair)
-        Tokenizer.train(sentences, options.vocab_size).save(options.out / "tokenizer.model")
-    return data
+        task.begin()
+    return True
 
 
-def _prepare(options: TrainingOptions, processes: Processes) -> _Run:
+def _prepare(task: Task, processes: Processes) -> _Run:
+    options = task.options
     state = TrainingState(options.out)
-    data = processes.first(lambda: _begin(options, processes, state)) or _read(options)
-    tokenizer = Tokenizer.load(options.out / "tokenizer.model")
-    examples = _encode(data.split, tokenizer, options.max_length, processes)
-    split = Split(**{name: list(side) for name, side in examples.items()})
+    if not processes.first(lambda: _begin(task, processes, state)):
+        task.read()
+    left_out = task.prepare()
+    if processes.is_first:
+        _report(left_out)
 
     torch.manual_seed(options.seed)
-    model = Transformer(options.transformer_config(tokenizer.vocab_size)).to(processes.device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    model = task.new_model().to(processes.device)
     run = _Run(
-        options=options,
+        task=task,
         processes=processes,
-        data_sha256=data.sha256,
-        split=split,
-        train_examples=list(examples["train"].values()),
-        validation_examples=list(examples["validation"].values()),
-        translator=Translator(model, tokenizer, options.source_language, options.target_language),
-        optimizer=optimizer,
+        model=model,
+        optimizer=new_optimizer(model, options.weight_decay),
         state=state,
         bfloat16=options.precision == "bfloat16"
         or (options.precision == "auto" and processes.decide(is_bfloat16_faster(processes.device))),
     )
     if state.exists:
-        saved = state.load(model, optimizer)
+        saved = state.load(model, run.optimizer)
         run.progress = Progress(**saved["progress"])
         run.bfloat16 = saved["bfloat16"]
     if processes.is_first:
         parameters = sum(parameter.numel() for parameter in model.parameters())
         print(
-            f"{len(split.train):,} training, {len(split.validation):,} validation and {len(split.test):,} test pairs; "
-            f"{tokenizer.vocab_size:,} pieces, {parameters:,} parameters; "
+            f"{task.description()}, {parameters:,} parameters; "
             f"{processes.world_size} x {processes.device.type}, {'bfloat16' if run.bfloat16 else 'float32'} products"
             + (f"; going on after step {run.progress.step:,}" if run.progress.step else ""),
             file=sys.stderr,
@@ -174,7 +155,8 @@ def _report(lines: Iterable[str], most: int = 10) -> None:
         print(f"... and {len(lines) - most:,} more", file=sys.stderr)
 
 
-def _check_resumable(options: TrainingOptions, processes: Processes, saved: Any, data_sha256: str) -> None:
+def _check_resumable(task: Task, processes: Processes, saved: Any) -> None:
+    options = task.options
     try:
         before, step, processes_before = saved["options"], Progress(**saved["progress"]).step, saved["processes"]
         changed = [
@@ -184,8 +166,8 @@ def _check_resumable(options: TrainingOptions, processes: Processes, saved: Any,
         ]
         if processes_before != processes.world_size:
             changed.append(f"the processes were {processes_before}, are {processes.world_size}")
-        if saved["data_sha256"] != data_sha256:
-            changed.append(f"{options.data} does not hold the same pairs")
+        if saved["data_sha256"] != task.fingerprint:
+            changed.append(f"{task.data_name} does not hold the same data")
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{options.out} does not say how its training was begun: use another --out") from error
     if changed:
@@ -196,29 +178,18 @@ def _check_resumable(options: TrainingOptions, processes: Processes, saved: Any,
         raise ValueError(f"{options.out} is at step {step}: ask for more --steps than that, or use another --out")
 
 
-def _encode(
-    split: Split, tokenizer: Tokenizer, max_length: int, processes: Processes
-) -> dict[str, dict[Pair, Example]]:
-    """Every side of the split as token ids, without the pairs that the model is too short for."""
-    sides = {name: encode_pairs(pairs, tokenizer, max_length) for name, pairs in vars(split).items()}
-    for name, examples in sides.items():
-        left_out = len(vars(split)[name]) - len(examples)
-        if not examples:
-            raise ValueError(f"no {name} pair has at most {max_length} tokens a side: use a larger --max-length")
-        if left_out and processes.is_first:
-            print(f"{left_out:,} {name} pairs of more than {max_length} tokens left out", file=sys.stderr)
-    return sides
-
-
 def _train_to_the_end(run: _Run) -> bool:
     """Train until the last step; False if the user stopped it before."""
     options, processes, progress = run.options, run.processes, run.progress
     if processes.device.type == "cpu":
         keep_freed_memory()
-    parallel: torch.nn.Module = run.model
+    loss: nn.Module = _Loss(run.task, run.model)
     if processes.world_size > 1:
-        parallel = DistributedDataParallel(run.model)
-    log = TrainingLog(options.out / "training.csv", progress.step) if processes.is_first else None
+        loss = DistributedDataParallel(loss)
+    log = None
+    if processes.is_first:
+        log = TrainingLog(options.out / "training.csv", progress.step, run.task.columns)
+        _keep_snapshot(run)
     bar = tqdm(total=options.steps, initial=progress.step, unit="step", disable=not processes.is_first, smoothing=0.05)
 
     run.model.train()
@@ -227,7 +198,7 @@ def _train_to_the_end(run: _Run) -> bool:
         while progress.step < options.steps:
             batch = next(batches)
             start = time.perf_counter()
-            loss_sum, label_tokens, read_tokens = _step(run, parallel, batch)
+            loss_sum, label_tokens, read_tokens = _step(run, loss, batch)
             duration = time.perf_counter() - start
             progress.loss_sum += loss_sum
             progress.label_tokens += label_tokens
@@ -241,6 +212,7 @@ def _train_to_the_end(run: _Run) -> bool:
                 _log_row(run, log, bar)
             (stops,) = processes.sum(stop_asked.is_set())
             if processes.is_first:
+                _keep_snapshot(run)
                 if step % options.checkpoint_every == 0:
                     run.state.keep_weights(run.model, step, options.average)
                 if step % options.checkpoint_every == 0 or step == options.steps or stops:
@@ -253,49 +225,49 @@ def _train_to_the_end(run: _Run) -> bool:
     return True
 
 
-def _batches(run: _Run) -> Iterator[Batch]:
+def _keep_snapshot(run: _Run) -> None:
+    if run.progress.step in run.options.snapshots:
+        save_snapshot(run.options.out, run.model, run.progress.step)
+
+
+def _batches(run: _Run) -> Iterator[Any]:
     """This process's batches from where the run stands, epoch after epoch; keeps `progress` up to date."""
-    options, processes, progress, tokenizer = run.options, run.processes, run.progress, run.translator.tokenizer
+    task, processes, progress = run.task, run.processes, run.progress
     while True:
-        budget = options.batch_tokens * processes.world_size
-        plan = plan_batches(run.train_examples, budget, seed=(options.seed, progress.epoch))
+        plan = task.plan(progress.epoch, processes.world_size)
         while progress.next_batch < len(plan):
-            batch = make_batch([run.train_examples[i] for i in plan[progress.next_batch]], tokenizer)
+            random = np.random.default_rng((run.options.seed, progress.epoch, progress.next_batch))
+            batch = task.batch(plan[progress.next_batch], random)
             progress.next_batch += 1
-            yield own_share(batch, processes.rank, processes.world_size, tokenizer.pad_id)
+            yield own_share(batch, processes.rank, processes.world_size, task.no_label)
         progress.epoch += 1
         progress.next_batch = 0
 
 
-def _step(run: _Run, parallel: torch.nn.Module, batch: Batch) -> tuple[float, float, float]:
-    """One update; returns loss sum, label tokens and tokens read, over all processes."""
-    options, processes, progress = run.options, run.processes, run.progress
+def _step(run: _Run, loss: nn.Module, batch: Any) -> tuple[float, float, float]:
+    """One update; returns loss sum, labels and tokens read, over all processes."""
+    task, processes, progress = run.task, run.processes, run.progress
     progress.step += 1
-    pad_id = run.translator.tokenizer.pad_id
     # Dropout depends on seed, step and process alone, so a resumed run draws what the uninterrupted one would have.
-    torch.manual_seed(int(np.random.SeedSequence([options.seed, progress.step, processes.rank]).generate_state(1)[0]))
-    source_ids, target_ids, label_ids = (
-        ids.to(processes.device) for ids in (batch.source_ids, batch.target_ids, batch.label_ids)
-    )
-    own_labels = int((label_ids != pad_id).sum())
-    own_read = int((source_ids != pad_id).sum()) + own_labels
-    label_tokens, read_tokens = processes.sum(own_labels, own_read)
-
+    seeds = np.random.SeedSequence([run.options.seed, progress.step, processes.rank])
+    torch.manual_seed(int(seeds.generate_state(1)[0]))
+    batch = dataclasses.replace(batch, **{name: t.to(processes.device) for name, t in vars(batch).items()})
+    label_tokens, read_tokens = processes.sum(int((batch.label_ids != task.no_label).sum()), task.tokens_read(batch))
     with mixed_precision(processes.device, run.bfloat16):
-        logits = parallel(source_ids, target_ids)
-    loss = label_smoothed_loss(logits, label_ids, options.label_smoothing, pad_id)
-    # DistributedDataParallel takes the mean of the processes' gradients; what is wanted is the mean over all tokens.
-    (loss * processes.world_size / label_tokens).backward()
-    rate = learning_rate(progress.step, options.d_model, options.warmup, options.lr_scale)
+        own_loss = loss(batch)
+    # DistributedDataParallel takes the mean of the processes' gradients; what is wanted is the mean over all labels.
+    (own_loss * processes.world_size / label_tokens).backward()
+    rate = run.options.rate(progress.step)
     for group in run.optimizer.param_groups:
         group["lr"] = rate
     run.optimizer.step()
     run.optimizer.zero_grad()
-    (loss_sum,) = processes.sum(loss.item())
+    (loss_sum,) = processes.sum(own_loss.item())
     if not math.isfinite(loss_sum):
+        smaller = "--lr-scale" if run.options.schedule == "inverse_sqrt" else "--learning-rate"
         raise ValueError(
             f"the loss is {loss_sum} at step {progress.step}: training diverged. Begin anew, in another --out, with a "
-            "smaller --lr-scale or a longer --warmup"
+            f"smaller {smaller} or a longer --warmup"
         )
     return loss_sum, label_tokens, read_tokens
 
@@ -306,25 +278,19 @@ def _log_row(run: _Run, log: TrainingLog | None, bar: tqdm) -> None:
     if log is not None:
         row: dict[str, Any] = {
             "step": progress.step,
-            "learning_rate": f"{learning_rate(progress.step, options.d_model, options.warmup, options.lr_scale):.6g}",
+            "learning_rate": f"{options.rate(progress.step):.6g}",
             "loss": f"{loss:.5f}",
             "tokens_per_second": f"{speed:.0f}",
             "seconds": f"{progress.seconds:.1f}",
         }
         if progress.step % options.validate_every == 0 or progress.step == options.steps:
-            validation_loss = mean_loss(
-                run.model,
-                run.validation_examples,
-                run.translator.tokenizer,
-                options.label_smoothing,
-                options.batch_tokens,
-            )
-            score = bleu(run.translator, run.split.validation, beam_size=1, sentences=options.validation_sentences)
-            row |= {"validation_loss": f"{validation_loss:.5f}", "validation_bleu": f"{score.score:.2f}"}
-            bar.write(
-                f"step {progress.step:,}: validation loss {validation_loss:.3f}, BLEU {score.score:.1f} (greedy)",
-                file=sys.stderr,
-            )
+            run.model.eval()
+            with torch.inference_mode():
+                figures = run.task.validate(run.model)
+            run.model.train()
+            row |= figures
+            shown = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in figures.items())
+            bar.write(f"step {progress.step:,}: {shown}", file=sys.stderr)
         log.append(**row)
         bar.set_postfix_str(f"loss {loss:.3f}, {speed:,.0f} tokens/s")
     progress.loss_sum = progress.label_tokens = progress.read_tokens = progress.row_seconds = 0.0
@@ -338,7 +304,7 @@ def _save(run: _Run) -> None:
             "progress": vars(run.progress),
             "bfloat16": run.bfloat16,
             "processes": run.processes.world_size,
-            "data_sha256": run.data_sha256,
+            "data_sha256": run.task.fingerprint,
             "options": run.options.fixed(),
         },
     )
@@ -372,24 +338,14 @@ def _stop_on_signal() -> Iterator[threading.Event]:
 
 
 def _finish(run: _Run, command: str) -> None:
-    """Average the last checkpoints, write the translator, and judge what was written."""
-    options = run.options
+    """Average the last checkpoints, write the model, and judge what was written."""
     # The weights at hand are the last checkpoint, whether or not a file of them was due.
     last = run.progress.step
     earlier = [step for step in run.state.kept_steps() if step < last]
-    steps = earlier[max(0, len(earlier) - (options.average - 1)) :]
+    steps = earlier[max(0, len(earlier) - (run.options.average - 1)) :]
     checkpoints = itertools.chain((run.state.weights(step) for step in steps), [run.model.state_dict()])
     run.model.load_state_dict(mean_of(checkpoints, len(steps) + 1))
     run.model.eval()
-    run.translator.save(options.out)
-    SplitRecord(options.held_out, options.seed, options.max_words, run.data_sha256).save(options.out)
-    written = Translator.load(options.out, run.processes.device.type)
-    results = {
-        "validation": bleu(written, run.split.validation, BEAM_SIZE, LENGTH_PENALTY),
-        "test": bleu(written, run.split.test, BEAM_SIZE, LENGTH_PENALTY),
-    }
-    write_model_card(
-        options.out, written, options, run.split, results, command, run.progress.seconds, [*steps, last], run.processes
-    )
-    for name, score in results.items():
-        print(f"{name}: {score}")
+    run.task.save(run.model)
+    for line in run.task.write_card(Outcome(command, run.progress.seconds, [*steps, last], run.processes)):
+        print(line)

@@ -2,80 +2,82 @@
 
 from pathlib import Path
 
-import sacrebleu
 import torch
-from sacrebleu.metrics.bleu import BLEUScore
+from torch import nn
 
-from transformer_core.trained import Translator
-from transformer_core.training.data import Split, with_all_references
-from transformer_core.training.evaluation import BEAM_SIZE, LENGTH_PENALTY
 from transformer_core.training.options import TrainingOptions
-from transformer_core.training.processes import Processes
 from transformer_core.training.speed import describe_hardware
+from transformer_core.training.task import Outcome
+
+ADAM = "(0.9, 0.98, 1e-9)"
+"""As `transformer_core.training.optimizer` sets it."""
+
+PIECES = "SentencePiece, byte-pair encoding, byte fallback"
 
 
 def write_model_card(
     folder: Path,
-    translator: Translator,
-    options: TrainingOptions,
-    split: Split,
-    results: dict[str, BLEUScore],
-    command: str,
-    seconds: float,
-    averaged_steps: list[int],
-    processes: Processes,
+    introduction: str,
+    shape: dict[str, str],
+    quality: str,
+    training: str,
+    licence: str = "",
+    limits: str = "",
 ) -> None:
-    """Write the card from what the run measured."""
-    config = translator.model.config
-    parameters = sum(parameter.numel() for parameter in translator.model.parameters())
+    """Write the card from what the run measured.
+
+    Args:
+        introduction: the model in a sentence.
+        shape: the rows of the table of sizes.
+        quality: how good the model is, and how that was measured.
+        training: what `training_section` says.
+    """
+    rows = "\n".join(f"| {name} | {value} |" for name, value in shape.items())
+    sections = [
+        f"# {folder.name}\n\n{introduction}\n\n| | |\n|---|---|\n{rows}",
+        f"## How good it is\n\n{quality}",
+        f"## Training\n\n{training}",
+    ]
+    sections += [
+        f"## {title}\n\n{text}" for title, text in (("Licence and attribution", licence), ("Limits", limits)) if text
+    ]
+    (folder / "MODEL_CARD.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+
+
+def size_rows(folder: Path, model: nn.Module) -> dict[str, str]:
+    """The last rows of the table of sizes: parameters, and the file of weights."""
+    parameters = sum(parameter.numel() for parameter in model.parameters())
     size = (folder / "model.safetensors").stat().st_size / 1e6
-    hours, minutes = divmod(round(seconds / 60), 60)
+    return {"parameters": f"{parameters:,}", "weights": f"float16, {size:.1f} MB"}
+
+
+def training_section(options: TrainingOptions, outcome: Outcome, data: list[str], settings: str, course: str) -> str:
+    """The command, the data, the time, the hardware and the optimizer.
+
+    Args:
+        data: what the model was trained on, a line each.
+        settings: of the optimizer and the loss, beside those of every run.
+        course: the figures in training.csv, beside loss, learning rate and speed.
+    """
+    steps = outcome.averaged_steps
     weights = "the weights after the last step"
-    if len(averaged_steps) > 1:
-        weights = f"mean of {len(averaged_steps)} checkpoints, steps {averaged_steps[0]:,} to {averaged_steps[-1]:,}"
-    judged = "\n".join(
-        f"| {name} | {len(with_all_references(getattr(split, name))):,} | {len(getattr(split, name)):,} "
-        f"| {score.score:.1f} |"
-        for name, score in results.items()
-    )
-    (folder / "MODEL_CARD.md").write_text(
-        f"""# {folder.name}
-
-A Transformer (encoder and decoder, "Attention Is All You Need") that translates {translator.source_language} into
-{translator.target_language}.
-
-| | |
-|---|---|
-| layers | {config.num_encoder_layers} encoder + {config.num_decoder_layers} decoder, {config.norm}-norm |
-| heads | {config.num_heads} a layer |
-| d_model, d_ff | {config.d_model}, {config.d_ff} |
-| vocabulary | {config.vocab_size:,} pieces, shared (SentencePiece, byte-pair encoding, byte fallback) |
-| parameters | {parameters:,} |
-| weights | float16, {size:.1f} MB |
-
-## How good it is
-
-| sentences held out for | sentences | references | BLEU |
-|---|---|---|---|
-{judged}
-
-sacreBLEU {sacrebleu.__version__}, case-sensitive, 13a tokens, all references of a sentence, beam {BEAM_SIZE}, length
-penalty {LENGTH_PENALTY}, measured on the float16 weights in this folder. No held-out sentence, on either
-side, occurs in the training data. With the same data file at hand, this measures the test figure again:
-
-    python -m transformer_core evaluate --model {folder} --data {options.data}
-
-## Training
-
-    {command}
-
-- Data: {options.credit or options.data.name}
-- {len(split.train):,} training pairs.
-- {options.steps:,} steps, {hours} h {minutes:02} min in them, {processes.world_size} x
-  {describe_hardware(processes.device)}; torch {torch.__version__}.
-- Adam (0.9, 0.98, 1e-9), warm-up {options.warmup:,} steps, label smoothing {options.label_smoothing}, dropout
-  {options.dropout}; {weights}.
-- training.csv holds the course of loss, learning rate, speed and validation BLEU.
-""",
-        encoding="utf-8",
-    )
+    if len(steps) > 1:
+        weights = f"mean of {len(steps)} checkpoints, steps {steps[0]:,} to {steps[-1]:,}"
+    hours, minutes = divmod(round(outcome.seconds / 60), 60)
+    time = f"{hours} h {minutes:02} min" if hours else f"{minutes} min"
+    processes = outcome.processes
+    optimizer = f"Adam {ADAM}"
+    if options.weight_decay:
+        optimizer = f"AdamW {ADAM}, weight decay {options.weight_decay:g} of matrices"
+    rate = f"warm-up {options.warmup:,} steps"
+    if options.schedule != "inverse_sqrt":
+        way = "along a cosine to a tenth" if options.schedule == "cosine" else "constant"
+        rate += f" to a learning rate of {options.learning_rate:g}, then {way}"
+    facts = [
+        *data,
+        f"{options.steps:,} steps, {time} in them, {processes.world_size} x "
+        f"{describe_hardware(processes.device)}; torch {torch.__version__}.",
+        f"{optimizer}, {rate}, {settings}dropout {options.dropout:g}; {weights}.",
+        f"training.csv holds the course of loss, learning rate, speed and {course}.",
+    ]
+    return f"    {outcome.command}\n\n" + "\n".join(f"- {fact}" for fact in facts)

@@ -1,74 +1,85 @@
-"""All that a training run can be told."""
+"""What every training run can be told, whatever it trains."""
 
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from transformer_core.model import TransformerConfig
+from transformer_core.training.schedule import constant_learning_rate, cosine_learning_rate, learning_rate
+
+if TYPE_CHECKING:
+    from transformer_core.training.task import Task
 
 CHANGEABLE = ("out", "data", "steps", "average", "device", "credit")
 """What may differ when a run is resumed; everything else would change what is trained, or what is recorded of it."""
 
 
-def _option(description: str, default: Any) -> Any:
-    return field(default=default, metadata={"help": description})
+def about(description: str, read: Any = None) -> dict[str, Any]:
+    """What the command line has to know of a field: its help, and what makes its value of a text, if not its type."""
+    return {"help": description, "read": read}
 
 
-@dataclass(frozen=True)
-class TrainingOptions:
-    """Options of `python -m transformer_core train`. The defaults are those of pretrained/tatoeba-en-de.
+def option(description: str, default: Any, read: Any = None) -> Any:
+    """A field that need not be given."""
+    return field(default=default, metadata=about(description, read))
+
+
+def step_list(text: str) -> tuple[int, ...]:
+    """The steps in a text like "0,50,100".
+
+    Raises:
+        ValueError: it is no such list.
+    """
+    return tuple(int(step) for step in text.split(",") if step)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(ABC):
+    """Options that all tasks have; each task adds its own.
 
     Raises:
         ValueError: an impossible value; the message names it.
     """
 
-    data: Path = field(metadata={"help": "sentence pairs, a source<TAB>target line each, UTF-8, .tsv or .tsv.gz"})
-    out: Path = field(metadata={"help": "folder for the model; an interrupted run goes on from what is in it"})
-    source_language: str = _option("what the sources are written in", "English")
-    target_language: str = _option("what the targets are written in", "German")
-    credit: str = _option("where the data comes from and its licence, for the model card", "")
-    bad_lines: Literal["refuse", "skip"] = _option("what to do with lines that hold no usable pair", "refuse")
-    max_words: int = _option("a sentence with more words makes its line a bad one", 250)
-    held_out: int = _option("source sentences held out for validation, and again for test", 2000)
-    vocab_size: int = _option("pieces of the vocabulary that both languages share", 8000)
-    d_model: int = _option("width of the model", 256)
-    num_heads: int = _option("attention heads of a layer", 8)
-    num_encoder_layers: int = _option("layers of the encoder", 4)
-    num_decoder_layers: int = _option("layers of the decoder", 3)
-    d_ff: int = _option("inner width of the feed-forward layers", 1024)
-    dropout: float = _option("share of values set to zero in training", 0.1)
-    norm: Literal["post", "pre"] = _option(
-        "layer normalisation after each sub-layer, as in the paper, or before", "post"
+    out: Path = field(metadata=about("folder for the model; an interrupted run goes on from what is in it"))
+    credit: str = option("where the data comes from and its licence, for the model card", "")
+    d_model: int = option("width of the model", 256)
+    num_heads: int = option("attention heads of a layer", 8)
+    d_ff: int = option("inner width of the feed-forward layers", 1024)
+    dropout: float = option("share of values set to zero in training", 0.1)
+    steps: int = option("updates in all", 10_000)
+    warmup: int = option("steps in which the learning rate rises", 2000)
+    schedule: Literal["inverse_sqrt", "cosine", "constant"] = option(
+        "how the learning rate falls: as in the Transformer's paper, along a cosine to a tenth, or not", "inverse_sqrt"
     )
-    max_length: int = _option("longest sentence in tokens, its end token included; longer pairs are left out", 512)
-    steps: int = _option("updates in all", 10_000)
-    batch_tokens: int = _option("most source tokens, and most target tokens, of a process in one step", 3000)
-    warmup: int = _option("steps in which the learning rate rises", 2000)
-    lr_scale: float = _option("factor on the paper's learning rate", 1.0)
-    label_smoothing: float = _option("share of the target's probability that is spread over all tokens", 0.1)
-    log_every: int = _option("steps between two rows of training.csv", 100)
-    validate_every: int = _option("steps between two validations; a multiple of log-every", 1000)
-    validation_sentences: int = _option("validation sentences translated for the BLEU of training.csv", 500)
-    checkpoint_every: int = _option("steps between two checkpoints", 250)
-    average: int = _option("last checkpoints whose mean is the final model", 10)
-    seed: int = _option("the same seed gives the same split, the same start and the same order", 1)
-    device: str = _option("auto, cuda, mps or cpu", "auto")
-    precision: Literal["auto", "float32", "bfloat16"] = _option("matrix products; auto takes the faster one", "auto")
+    lr_scale: float = option("factor on the paper's learning rate (inverse_sqrt)", 1.0)
+    learning_rate: float = option("highest learning rate (cosine, constant)", 1e-3)
+    weight_decay: float = option("decay of the matrices, apart from the gradient (AdamW)", 0.0)
+    log_every: int = option("steps between two rows of training.csv", 100)
+    validate_every: int = option("steps between two validations; a multiple of log-every", 1000)
+    checkpoint_every: int = option("steps between two checkpoints", 250)
+    average: int = option("last checkpoints whose mean is the final model", 10)
+    snapshots: tuple[int, ...] = option(
+        "steps whose weights are kept for good, in snapshots/: a list with commas, 0 the start", (), step_list
+    )
+    seed: int = option("the same seed gives the same split, the same start and the same order", 1)
+    device: str = option("auto, cuda, mps or cpu", "auto")
+    precision: Literal["auto", "float32", "bfloat16"] = option("matrix products; auto takes the faster one", "auto")
+
+    @abstractmethod
+    def task(self) -> "Task":
+        """What is to be trained in this way."""
 
     def __post_init__(self) -> None:
-        counts = (
-            "max_words held_out steps batch_tokens warmup log_every validate_every validation_sentences "
-            "checkpoint_every average"
-        )
-        for name in counts.split():
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)} must be at least 1")
-        if not 0 <= self.label_smoothing < 1:
-            raise ValueError(f"label_smoothing={self.label_smoothing} is outside [0, 1)")
-        if not 0 < self.lr_scale < float("inf"):
-            raise ValueError(f"lr_scale={self.lr_scale} must be greater than 0")
+        self.require_at_least(1, "steps", "warmup", "log_every", "validate_every", "checkpoint_every", "average")
+        self.require_at_least(0, "weight_decay")
+        for name in ("lr_scale", "learning_rate"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name}={getattr(self, name)} must be greater than 0")
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"seed={self.seed} must be from 0 to {2**32 - 1}")
+        if any(step < 0 for step in self.snapshots):
+            raise ValueError(f"snapshots={self.snapshots} must be steps from 0 on")
         if self.out.exists() and not self.out.is_dir():
             raise ValueError(f"out={self.out} is a file, and a folder is needed")
         if self.validate_every % self.log_every:
@@ -76,22 +87,29 @@ class TrainingOptions:
                 f"validate_every={self.validate_every} must be a multiple of log_every={self.log_every}: "
                 "validation figures stand in the rows of training.csv"
             )
-        self.transformer_config(self.vocab_size)
 
-    def transformer_config(self, vocab_size: int) -> TransformerConfig:
-        """The model's sizes, with the vocabulary that the tokenizer really has."""
-        return TransformerConfig(
-            vocab_size=vocab_size,
-            d_model=self.d_model,
-            num_heads=self.num_heads,
-            num_encoder_layers=self.num_encoder_layers,
-            num_decoder_layers=self.num_decoder_layers,
-            d_ff=self.d_ff,
-            dropout=self.dropout,
-            norm=self.norm,
-            max_length=self.max_length,
-        )
+    def require_at_least(self, least: int, *names: str) -> None:
+        """Refuse smaller values of these options.
+
+        Raises:
+            ValueError: there is one.
+        """
+        for name in names:
+            if not getattr(self, name) >= least:
+                raise ValueError(f"{name}={getattr(self, name)} must be at least {least}")
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, counted from 1."""
+        if self.schedule == "cosine":
+            return cosine_learning_rate(step, self.learning_rate, self.warmup, self.steps)
+        if self.schedule == "constant":
+            return constant_learning_rate(step, self.learning_rate, self.warmup)
+        return learning_rate(step, self.d_model, self.warmup, self.lr_scale)
 
     def fixed(self) -> dict[str, Any]:
-        """The options that a resumed run must share."""
-        return {name: value for name, value in asdict(self).items() if name not in CHANGEABLE}
+        """The options that a resumed run must share, as JSON values."""
+        changeable = set(CHANGEABLE)
+        if self.schedule == "cosine":
+            changeable.remove("steps")  # the cosine ends where the run ends
+        values = {name: value for name, value in asdict(self).items() if name not in changeable}
+        return {"task": type(self).__name__} | values | {"snapshots": list(self.snapshots)}

@@ -1,0 +1,1 @@
+"""What can be trained: each task with its data, its model, its loss and its card."""

@@ -1,0 +1,294 @@
+"""A decoder of attention alone that learns to repeat: how induction heads form (Olsson et al. 2022)."""
+
+import csv
+import string
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer_core.inspection import record
+from transformer_core.inspection.metrics import prefix_matching_scores, previous_token_scores
+from transformer_core.model import LanguageModel, TransformerConfig
+from transformer_core.text import SymbolTokenizer
+from transformer_core.trained import TrainedLanguageModel
+from transformer_core.trained.folder import snapshot_steps
+from transformer_core.training.data import fingerprint_of_lines
+from transformer_core.training.model_card import size_rows, training_section, write_model_card
+from transformer_core.training.options import TrainingOptions, option
+from transformer_core.training.task import NO_LABEL, Outcome, Task
+from transformer_core.training.windows import TokenBatch
+
+EPOCH = 1000
+"""Batches after which the count of epochs goes up. No sequence ever comes again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InductionOptions(TrainingOptions):
+    """Options of the training on repeated random sequences."""
+
+    symbols: str = option("the alphabet: every character is a token", string.ascii_letters + string.digits)
+    num_layers: int = option("layers", 2)
+    positions: Literal["sinusoidal", "learned", "rotary", "alibi", "relative", "none"] = option(
+        "how the order of the tokens is told", "rotary"
+    )
+    max_length: int = option("tokens that the model reads at most", 128)
+    length: int = option("tokens of a training sequence, the begin token included", 101)
+    shortest: int = option("symbols that are repeated, at least", 10)
+    longest: int = option("symbols that are repeated, at most", 50)
+    repeated: Literal["different", "any"] = option("may what is repeated hold a symbol twice", "different")
+    batch_sequences: int = option("sequences of a process in one step", 64)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_at_least(1, "shortest", "batch_sequences")
+        if not self.shortest <= self.longest < self.length - 1 <= self.max_length - 1:
+            raise ValueError(
+                f"shortest={self.shortest}, longest={self.longest}, length={self.length} and "
+                f"max_length={self.max_length} must rise, with room for the begin token and a repetition"
+            )
+        if self.repeated == "different" and self.longest > len(self.symbols):
+            raise ValueError(f"longest={self.longest} is more than there are different symbols: {len(self.symbols)}")
+        self.transformer_config()
+
+    def task(self) -> "Induction":
+        return Induction(self)
+
+    def transformer_config(self) -> TransformerConfig:
+        """Attention alone, with as many feed-forward layers as `d_ff` asks for: none if it is 0."""
+        return TransformerConfig(
+            vocab_size=SymbolTokenizer(self.symbols).vocab_size,
+            d_model=self.d_model,
+            num_heads=self.num_heads,
+            num_encoder_layers=0,
+            num_decoder_layers=self.num_layers,
+            d_ff=self.d_ff,
+            dropout=self.dropout,
+            norm="pre",
+            positions=self.positions,
+            max_length=self.max_length,
+            share_output=False,
+            scale_embeddings=self.positions == "sinusoidal",
+        )
+
+
+def repeated_sequences(
+    blocks: Int[np.ndarray, "row symbol"], lengths: Int[np.ndarray, " row"], length: int, bos_id: int
+) -> TokenBatch:
+    """A begin token, then the first `lengths` symbols of each block over and over; labels where it comes again."""
+    places = np.arange(length)
+    sequences = np.take_along_axis(blocks, places % lengths[:, None], axis=1)
+    labels = np.where(places >= lengths[:, None], sequences, NO_LABEL)
+    token_ids = np.concatenate([np.full((len(blocks), 1), bos_id), sequences[:, :-1]], axis=1)
+    return TokenBatch(torch.from_numpy(token_ids), torch.from_numpy(labels))
+
+
+def random_blocks(
+    rows: int, length: int, tokenizer: SymbolTokenizer, different: bool, random: np.random.Generator
+) -> Int[np.ndarray, "row symbol"]:
+    """Random symbols of the alphabet, as token ids; all of a row different if that is asked for."""
+    first = tokenizer.vocab_size - len(tokenizer.alphabet)
+    if not different:
+        return random.integers(first, tokenizer.vocab_size, (rows, length))
+    return random.random((rows, len(tokenizer.alphabet))).argsort(axis=1)[:, :length] + first
+
+
+JUDGED_SEQUENCES, JUDGED_SYMBOLS, JUDGED_TIMES = 10, 25, 4
+"""What heads are scored on: so many sequences of so many different symbols, so many times over (Olsson et al. 2022)."""
+
+
+@dataclass(frozen=True)
+class HeadScore:
+    """What a head does, layers and heads counted from 0."""
+
+    layer: int
+    head: int
+    previous_token: float
+    prefix_matching: float
+
+
+@torch.inference_mode()
+def head_scores(model: LanguageModel, tokenizer: SymbolTokenizer) -> list[HeadScore]:
+    """The scores of all heads, on random sequences that are always the same."""
+    token_ids = _judged(tokenizer).token_ids.to(model.embedding.tokens.weight.device)
+    with record(model) as trace:
+        model(token_ids)
+    scores = []
+    for layer, call in enumerate(trace):
+        weights = torch.stack([call.weights(head=head) for head in range(model.config.num_heads)], dim=1)
+        previous = previous_token_scores(weights).tolist()
+        matching = prefix_matching_scores(weights, token_ids).tolist()
+        scores += [HeadScore(layer, head, *both) for head, both in enumerate(zip(previous, matching, strict=True))]
+    return scores
+
+
+def judged_symbols(alphabet: str) -> int:
+    """How many symbols are repeated where heads are scored: JUDGED_SYMBOLS, or all of a smaller alphabet."""
+    return min(JUDGED_SYMBOLS, len(alphabet))
+
+
+def _judged(tokenizer: SymbolTokenizer) -> TokenBatch:
+    symbols = judged_symbols(tokenizer.alphabet)
+    blocks = random_blocks(JUDGED_SEQUENCES, symbols, tokenizer, different=True, random=np.random.default_rng(0))
+    lengths = np.full(JUDGED_SEQUENCES, symbols)
+    return repeated_sequences(blocks, lengths, symbols * JUDGED_TIMES + 1, tokenizer.bos_id)
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """How well symbols that come again are foretold."""
+
+    loss: float
+    """Mean, in nats a symbol."""
+    accuracy: float
+
+
+@torch.inference_mode()
+def repeating(model: LanguageModel, tokenizer: SymbolTokenizer) -> Repeated:
+    """Foretell the repetitions of the sequences on which heads are scored."""
+    device = model.embedding.tokens.weight.device
+    batch = _judged(tokenizer)
+    known = batch.label_ids != NO_LABEL
+    logits, labels = model(batch.token_ids.to(device)).float()[known.to(device)], batch.label_ids[known].to(device)
+    return Repeated(float(F.cross_entropy(logits, labels)), float((logits.argmax(-1) == labels).float().mean()))
+
+
+def best(scores: Iterable[HeadScore], score: str, layer: int | None = None) -> HeadScore:
+    """The head with the highest score of this name, of all layers or of one."""
+    return max((s for s in scores if layer in (None, s.layer)), key=lambda s: getattr(s, score))
+
+
+class Induction(Task[InductionOptions]):
+    """Foretelling what comes again in repeated random sequences."""
+
+    columns = ("validation_accuracy", "previous_token", "prefix_matching")
+    data_name = "the alphabet"
+
+    def read(self) -> list[str]:
+        self.tokenizer = SymbolTokenizer(self.options.symbols)
+        self.fingerprint = fingerprint_of_lines([self.options.symbols])
+        return []
+
+    def prepare(self) -> list[str]:
+        return []
+
+    def new_model(self) -> LanguageModel:
+        return LanguageModel(self.options.transformer_config())
+
+    def description(self) -> str:
+        return f"random sequences of {len(self.options.symbols)} symbols"
+
+    def plan(self, epoch: int, processes: int) -> list[int]:
+        return [self.options.batch_sequences * processes] * EPOCH
+
+    def batch(self, item: int, random: np.random.Generator) -> TokenBatch:
+        options = self.options
+        blocks = random_blocks(item, options.longest, self.tokenizer, options.repeated == "different", random)
+        lengths = random.integers(options.shortest, options.longest + 1, item)
+        return repeated_sequences(blocks, lengths, options.length, self.tokenizer.bos_id)
+
+    def loss(self, model: LanguageModel, batch: TokenBatch) -> Float[Tensor, ""]:
+        logits = model(batch.token_ids).flatten(0, 1).float()
+        return F.cross_entropy(logits, batch.label_ids.flatten(), ignore_index=NO_LABEL, reduction="sum")
+
+    def tokens_read(self, batch: TokenBatch) -> int:
+        return batch.token_ids.numel()
+
+    def validate(self, model: LanguageModel) -> dict[str, str]:
+        result, scores = repeating(model, self.tokenizer), head_scores(model, self.tokenizer)
+        highest = {name: getattr(best(scores, name), name) for name in ("previous_token", "prefix_matching")}
+        return {
+            "validation_loss": f"{result.loss:.5f}",
+            "validation_accuracy": f"{result.accuracy:.4f}",
+            **{name: f"{score:.4f}" for name, score in highest.items()},
+        }
+
+    def save(self, model: LanguageModel) -> None:
+        TrainedLanguageModel(model, self.tokenizer).save(self.options.out)
+
+    def write_card(self, outcome: Outcome) -> list[str]:
+        options, folder, device = self.options, self.options.out, outcome.processes.device.type
+        steps = snapshot_steps(folder)
+        write_head_scores(folder, {step: TrainedLanguageModel.load(folder, device, step) for step in steps})
+        trained = TrainedLanguageModel.load(folder, device)
+        config, scores = trained.model.config, head_scores(trained.model, trained.tokenizer)
+        result = repeating(trained.model, trained.tokenizer)
+        judged = "\n".join(
+            f"| {score.layer + 1} | {score.head + 1} | {score.previous_token:.2f} | {score.prefix_matching:.2f} |"
+            for score in scores
+        )
+        write_model_card(
+            folder,
+            introduction="A decoder of attention alone that has learned to go on with what it has read before. Its "
+            "snapshots show how the heads\nthat do this form: one looks at the token before, and one in the next layer "
+            "at what followed the same token earlier\n(an induction head, Olsson et al. 2022).",
+            shape={
+                "layers": f"{config.num_decoder_layers}, {config.norm}-norm, {config.positions} positions"
+                + (", no feed-forward layers" if not config.d_ff else ""),
+                "heads": f"{config.num_heads} a layer",
+                "d_model": f"{config.d_model}",
+                "vocabulary": f"{len(options.symbols)} symbols, padding and the begin token",
+                "longest text": f"{config.max_length} tokens, the begin token included",
+            }
+            | size_rows(folder, trained.model)
+            | {"snapshots": f"{len(steps)}, steps {steps[0]:,} to {steps[-1]:,}" if steps else "none"},
+            quality=f"""| layer | head | previous token | prefix matching |
+|---|---|---|---|
+{judged}
+
+Previous token: mean weight of the token before. Prefix matching: mean weight of the tokens that followed the query's
+token where it stood before. Layers and heads are counted from 1. Measured on the float16 weights in this folder, on
+{JUDGED_SEQUENCES} random sequences of {judged_symbols(options.symbols)} different symbols, {JUDGED_TIMES} times over,
+after a begin token. Where a symbol comes again, the model's first guess is right in {result.accuracy:.1%} (loss
+{result.loss:.3f} nats). heads.csv has the scores of every snapshot; layers and heads are counted from 0 in it. This
+measures them again:
+
+    python -m transformer_core evaluate --model {folder}""",
+            training=training_section(
+                options,
+                outcome,
+                data=[
+                    f"Data: {options.credit or 'none; the sequences are drawn at random as the training goes on'}",
+                    f"{options.batch_sequences} sequences a step, each of {options.shortest} to {options.longest} "
+                    f"random {'different ' if options.repeated == 'different' else ''}symbols that are repeated up to "
+                    f"{options.length} tokens; only what comes again counts.",
+                ],
+                settings="",
+                course="loss, accuracy and the highest scores of a head on the sequences above",
+            ),
+            licence="The weights are under the Apache License 2.0, like the code.",
+            limits="It knows no language: letters and digits are symbols without a meaning, and it can only repeat.",
+        )
+        return _lines(scores, result)
+
+
+def write_head_scores(folder: Path, snapshots: dict[int, TrainedLanguageModel]) -> None:
+    """heads.csv: the scores of every head in every snapshot, layers and heads counted from 0."""
+    with open(folder / "heads.csv", "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("step", "layer", "head", "previous_token", "prefix_matching"))
+        for step, trained in snapshots.items():
+            for score in head_scores(trained.model, trained.tokenizer):
+                numbers = f"{score.previous_token:.4f}", f"{score.prefix_matching:.4f}"
+                writer.writerow((step, score.layer, score.head, *numbers))
+
+
+def _lines(scores: list[HeadScore], result: Repeated) -> list[str]:
+    lines = [
+        f"layer {score.layer + 1}, head {score.head + 1}: previous token {score.previous_token:.4f}, "
+        f"prefix matching {score.prefix_matching:.4f}"
+        for score in scores
+    ]
+    return [*lines, f"what comes again: {result.accuracy:.2%} right, loss {result.loss:.4f} nats"]
+
+
+def evaluate(trained: TrainedLanguageModel) -> str:
+    """The scores of all heads, and how well the model foretells what comes again."""
+    model, tokenizer = trained.model, trained.tokenizer
+    return "\n".join(_lines(head_scores(model, tokenizer), repeating(model, tokenizer)))

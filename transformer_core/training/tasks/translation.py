@@ -1,0 +1,223 @@
+"""An encoder-decoder Transformer that translates ("Attention Is All You Need", section 5)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import sacrebleu
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_core.model import Transformer, TransformerConfig
+from transformer_core.text import Tokenizer
+from transformer_core.trained import Translator
+from transformer_core.trained.folder import TOKENIZER
+from transformer_core.training.batches import Batch, Example, encode_pairs, make_batch, plan_batches
+from transformer_core.training.data import (
+    Pair,
+    Split,
+    fingerprint,
+    read_pairs,
+    split_pairs,
+    with_all_references,
+)
+from transformer_core.training.evaluation import BEAM_SIZE, LENGTH_PENALTY, bleu, mean_loss
+from transformer_core.training.loss import label_smoothed_loss
+from transformer_core.training.model_card import PIECES, size_rows, training_section, write_model_card
+from transformer_core.training.options import TrainingOptions, about, option
+from transformer_core.training.record import Record
+from transformer_core.training.task import Outcome, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class TranslationOptions(TrainingOptions):
+    """Options of a translator's training. The defaults are those of pretrained/tatoeba-en-de."""
+
+    data: Path = field(metadata=about("sentence pairs, a source<TAB>target line each, UTF-8, .tsv or .tsv.gz"))
+    source_language: str = option("what the sources are written in", "English")
+    target_language: str = option("what the targets are written in", "German")
+    bad_lines: Literal["refuse", "skip"] = option("what to do with lines that hold no usable pair", "refuse")
+    max_words: int = option("a sentence with more words makes its line a bad one", 250)
+    held_out: int = option("source sentences held out for validation, and again for test", 2000)
+    vocab_size: int = option("pieces of the vocabulary that both languages share", 8000)
+    num_encoder_layers: int = option("layers of the encoder", 4)
+    num_decoder_layers: int = option("layers of the decoder", 3)
+    norm: Literal["post", "pre"] = option(
+        "layer normalisation after each sub-layer, as in the paper, or before", "post"
+    )
+    max_length: int = option("longest sentence in tokens, its end token included; longer pairs are left out", 512)
+    batch_tokens: int = option("most source tokens, and most target tokens, of a process in one step", 3000)
+    label_smoothing: float = option("share of the target's probability that is spread over all tokens", 0.1)
+    validation_sentences: int = option("validation sentences translated for the BLEU of training.csv", 500)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_at_least(1, "max_words", "held_out", "batch_tokens", "validation_sentences")
+        if not 0 <= self.label_smoothing < 1:
+            raise ValueError(f"label_smoothing={self.label_smoothing} is outside [0, 1)")
+        self.transformer_config(self.vocab_size)
+
+    def task(self) -> "Translation":
+        return Translation(self)
+
+    def transformer_config(self, vocab_size: int) -> TransformerConfig:
+        """The model's sizes, with the vocabulary that the tokenizer really has."""
+        return TransformerConfig(
+            vocab_size=vocab_size,
+            d_model=self.d_model,
+            num_heads=self.num_heads,
+            num_encoder_layers=self.num_encoder_layers,
+            num_decoder_layers=self.num_decoder_layers,
+            d_ff=self.d_ff,
+            dropout=self.dropout,
+            norm=self.norm,
+            max_length=self.max_length,
+        )
+
+
+@dataclass(frozen=True)
+class SplitRecord(Record):
+    """How sentence pairs were read and split."""
+
+    held_out: int
+    max_words: int
+
+    def split(self, path: Path) -> Split[Pair]:
+        """The split of the data file `path`.
+
+        Raises:
+            DataError: the file does not hold the pairs that the model was trained on.
+        """
+        pairs, _ = read_pairs(path, skip_bad_lines=True, max_words=self.max_words)
+        self.check(fingerprint(pairs), str(path))
+        return split_pairs(pairs, self.held_out, self.seed)
+
+
+class Translation(Task[TranslationOptions]):
+    """Translating sentence pairs from source to target."""
+
+    columns = ("validation_bleu",)
+
+    def read(self) -> list[str]:
+        options = self.options
+        self.data_name = str(options.data)
+        pairs, bad_lines = read_pairs(options.data, options.bad_lines == "skip", options.max_words)
+        self.fingerprint = fingerprint(pairs)
+        self.split = split_pairs(pairs, options.held_out, options.seed)
+        return [f"{options.data}, line {line.number}: {line.problem}; skipped" for line in bad_lines]
+
+    def begin(self) -> None:
+        sentences = (sentence for pair in self.split.train for sentence in pair)
+        Tokenizer.train(sentences, self.options.vocab_size).save(self.options.out / TOKENIZER)
+
+    def prepare(self) -> list[str]:
+        self.tokenizer = Tokenizer.load(self.options.out / TOKENIZER)
+        self.no_label = self.tokenizer.pad_id
+        longest, left_out = self.options.max_length, []
+        sides: dict[str, dict[Pair, Example]] = {}
+        for name, pairs in vars(self.split).items():
+            sides[name] = encode_pairs(pairs, self.tokenizer, longest)
+            if not sides[name]:
+                raise ValueError(f"no {name} pair has at most {longest} tokens a side: use a larger --max-length")
+            if fewer := len(pairs) - len(sides[name]):
+                left_out.append(f"{fewer:,} {name} pairs of more than {longest} tokens left out")
+        self.split = Split(**{name: list(side) for name, side in sides.items()})
+        self.train_examples = list(sides["train"].values())
+        self.validation_examples = list(sides["validation"].values())
+        return left_out
+
+    def new_model(self) -> Transformer:
+        return Transformer(self.options.transformer_config(self.tokenizer.vocab_size))
+
+    def description(self) -> str:
+        split = self.split
+        return (
+            f"{len(split.train):,} training, {len(split.validation):,} validation and {len(split.test):,} test pairs; "
+            f"{self.tokenizer.vocab_size:,} pieces"
+        )
+
+    def plan(self, epoch: int, processes: int) -> list[list[int]]:
+        return plan_batches(self.train_examples, self.options.batch_tokens * processes, (self.options.seed, epoch))
+
+    def batch(self, item: Sequence[int], random: np.random.Generator) -> Batch:
+        return make_batch([self.train_examples[i] for i in item], self.tokenizer)
+
+    def loss(self, model: Transformer, batch: Batch) -> Float[Tensor, ""]:
+        logits = model(batch.source_ids, batch.target_ids)
+        return label_smoothed_loss(logits, batch.label_ids, self.options.label_smoothing, self.tokenizer.pad_id)
+
+    def tokens_read(self, batch: Batch) -> int:
+        pad_id = self.tokenizer.pad_id
+        return int((batch.source_ids != pad_id).sum()) + int((batch.label_ids != pad_id).sum())
+
+    def validate(self, model: Transformer) -> dict[str, str]:
+        options = self.options
+        loss = mean_loss(model, self.validation_examples, self.tokenizer, options.label_smoothing, options.batch_tokens)
+        translator = self._translator(model)
+        score = bleu(translator, self.split.validation, beam_size=1, sentences=options.validation_sentences)
+        return {"validation_loss": f"{loss:.5f}", "validation_bleu": f"{score.score:.2f}"}
+
+    def save(self, model: Transformer) -> None:
+        options = self.options
+        self._translator(model).save(options.out)
+        SplitRecord(options.seed, self.fingerprint, options.held_out, options.max_words).save(options.out)
+
+    def write_card(self, outcome: Outcome) -> list[str]:
+        options, split, folder = self.options, self.split, self.options.out
+        translator = Translator.load(folder, outcome.processes.device.type)
+        results = {name: bleu(translator, getattr(split, name), BEAM_SIZE, LENGTH_PENALTY) for name in HELD_OUT}
+        judged = "\n".join(
+            f"| {name} | {len(with_all_references(getattr(split, name))):,} | {len(getattr(split, name)):,} "
+            f"| {score.score:.1f} |"
+            for name, score in results.items()
+        )
+        config = translator.model.config
+        write_model_card(
+            folder,
+            introduction='A Transformer (encoder and decoder, "Attention Is All You Need") that translates '
+            f"{translator.source_language} into\n{translator.target_language}.",
+            shape={
+                "layers": f"{config.num_encoder_layers} encoder + {config.num_decoder_layers} decoder, "
+                f"{config.norm}-norm",
+                "heads": f"{config.num_heads} a layer",
+                "d_model, d_ff": f"{config.d_model}, {config.d_ff}",
+                "vocabulary": f"{config.vocab_size:,} pieces, shared ({PIECES})",
+            }
+            | size_rows(folder, translator.model),
+            quality=f"""| sentences held out for | sentences | references | BLEU |
+|---|---|---|---|
+{judged}
+
+sacreBLEU {sacrebleu.__version__}, case-sensitive, 13a tokens, all references of a sentence, beam {BEAM_SIZE}, length
+penalty {LENGTH_PENALTY}, measured on the float16 weights in this folder. No held-out sentence, on either
+side, occurs in the training data. With the same data file at hand, this measures the test figure again:
+
+    python -m transformer_core evaluate --model {folder} --data {options.data}""",
+            training=training_section(
+                options,
+                outcome,
+                data=[f"Data: {options.credit or options.data.name}", f"{len(split.train):,} training pairs."],
+                settings=f"label smoothing {options.label_smoothing:g}, ",
+                course="validation BLEU",
+            ),
+        )
+        return [f"{name}: {score}" for name, score in results.items()]
+
+    def _translator(self, model: Transformer) -> Translator:
+        return Translator(model, self.tokenizer, self.options.source_language, self.options.target_language)
+
+
+HELD_OUT = ("validation", "test")
+
+
+def evaluate(translator: Translator, folder: Path, data: Path, beam_size: int, length_penalty: float) -> str:
+    """BLEU of a translator on the test sentences that its training held out.
+
+    Raises:
+        DataError: split.json is missing, or the file is not what the model was trained on.
+    """
+    split = SplitRecord.load(folder).split(data)
+    test = list(encode_pairs(split.test, translator.tokenizer, translator.max_source_tokens))
+    return str(bleu(translator, test, beam_size, length_penalty))

@@ -100,14 +100,10 @@ def test_a_trained_model_fits_a_laptop(open_app, tiny_checkpoints):
 
 
 def test_a_server_for_others_opens_only_what_it_was_started_to_open(open_app, tiny_checkpoints, tmp_path):
-    public = "--server.address=0.0.0.0"
-    with running_app(tmp_path / "closed.txt", public) as closed:
-        app = open_app(link(tiny_checkpoints["encoder"]), server=closed)
-        expect(app.answer).to_be_visible(timeout=PATIENCE)
-        expect(app.page.get_by_test_id("stAlert")).to_contain_text("--allow-hub")
-        assert "BertModel" not in app.page.inner_text("body")
-        app.page.goto("about:blank")
-    with running_app(tmp_path / "open.txt", public, "--", "--allow-local-models") as opened:
-        app = open_app(link(tiny_checkpoints["encoder"]), server=opened)
+    options = "--server.address=0.0.0.0", "--", "--allow-local-models"
+    with running_app(tmp_path / "log.txt", *options) as server:
+        app = open_app(link(tiny_checkpoints["encoder"]), server=server)
         expect(app.page.get_by_text("a BertModel, turns each token")).to_be_visible(timeout=PATIENCE)
+        app.page.goto(server + link("owner/name"))
+        expect(app.page.get_by_test_id("stAlert")).to_contain_text("hub names are switched off here", timeout=PATIENCE)
         app.page.goto("about:blank")

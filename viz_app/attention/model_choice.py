@@ -130,7 +130,8 @@ def opens_by_itself(name: str, allowed: Permissions) -> bool:
         return True
     if name[:2].replace("\\", "/") == "//":
         return False
-    if allowed.local_models and local_folder(name) is not None:
+    # What can only be a folder is not downloaded: where there is none, that is said.
+    if allowed.local_models and (name.startswith(("/", "~", ".")) or local_folder(name) is not None):
         return True
     # Where no download is allowed, opening it is refused with its reason.
     return not allowed.hub

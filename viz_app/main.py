@@ -1,6 +1,7 @@
 """Headlight in the browser: `streamlit run viz_app/main.py`. Navigation and nothing else."""
 
 import gc
+import re
 import sys
 from pathlib import Path
 
@@ -35,9 +36,15 @@ def leave_modules_alone() -> None:
     gc.freeze()
 
 
+def style() -> str:
+    """The style sheet without comments and line breaks, because all of it is sent with every rerun."""
+    sheet = (HERE / "style.css").read_text(encoding="utf-8")
+    return re.sub(r"/\*.*?\*/|\n", "", sheet, flags=re.DOTALL)
+
+
 st.set_page_config(page_title="Headlight", page_icon=str(ICON), layout="wide")
 st.logo(str(HERE / "images" / "headlight.svg"), size="large")
-st.html(HERE / "style.css")
+st.html(f"<style>{style()}</style>")
 
 page = st.navigation(
     [

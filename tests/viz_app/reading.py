@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow.ipc
 from streamlit.testing.v1 import AppTest
 
+from transformer_core.view.state import opening_state
+
 TEXT = "The cat sees the dog because it is big."
 """A sentence that the tiny translator knows."""
 
@@ -46,7 +48,7 @@ class View:
 
     meta: dict[str, Any]
     state: dict[str, Any]
-    answer: dict[str, Any]
+    answer: dict[str, Any] | None
     ordered: dict[str, int]
     codes: np.ndarray
 
@@ -75,7 +77,9 @@ def view(app: AppTest) -> View:
     assert told["id"] == sent["meta"]["id"] and told["view"] == sent["view"]
     (blob,) = payload.arrow_blobs.values()
     codes = pyarrow.ipc.open_stream(blob.data).read_all()["code"].to_numpy()
-    return View(sent["meta"], told["state"], told["answer"], told["ordered"], codes)
+    # What is left out is as the stack opens.
+    state = opening_state(sent["meta"], told["state"]["stack"]) | told["state"]
+    return View(sent["meta"], state, told["answer"], told["ordered"], codes)
 
 
 def has_view(app: AppTest) -> bool:

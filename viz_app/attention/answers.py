@@ -10,14 +10,15 @@ from transformer_core.inspection.pair import explain
 from transformer_core.inspection.thumbnails import strongest_pair
 
 
-def answer(stack: AttentionStack, state: dict[str, Any]) -> dict[str, Any]:
+def answer(stack: AttentionStack, state: dict[str, Any]) -> dict[str, Any] | None:
     """The exact weight of the pinned pair, and, for the view that shows it, where that weight comes from.
 
     Args:
         state: of the view, checked.
 
     Returns:
-        JSON that names the stack, layer and head that it is about; "cell" and "pair" are null where nothing is asked.
+        JSON that names the stack, layer and head that it is about; "cell" or "pair" is null where that is not asked.
+        None where nothing is.
     """
     layer, head = state["layer"], state["head"]
     place = {"stack": stack.name, "layer": layer, "head": head}
@@ -27,7 +28,7 @@ def answer(stack: AttentionStack, state: dict[str, Any]) -> dict[str, Any]:
         weight = float(stack.weights(layer, head)[pair])
         cell = {"query": pair[0], "key": pair[1], "weight": weight if np.isfinite(weight) else None}
     if state["view"] != "product":
-        return {**place, "cell": cell, "pair": None}
+        return cell and {**place, "cell": cell, "pair": None}
     if pair is None:
         pair = strongest_pinned(np.nan_to_num(stack.weights(layer, head).cpu().numpy()), state)
     return {**place, "cell": cell, "pair": explain(stack, layer, head, *pair).to_json()}

@@ -14,6 +14,7 @@ import streamlit as st
 
 from transformer_core.view import modules
 from transformer_core.view.payload import Payload
+from transformer_core.view.state import opening_state
 
 HERE = Path(__file__).parent
 
@@ -31,7 +32,7 @@ def attention_view(
     payload: Payload,
     state: dict[str, Any],
     ordered: dict[str, int],
-    answer: dict[str, Any],
+    answer: dict[str, Any] | None,
     key: str,
     on_state: Callable[[], None],
 ) -> None:
@@ -45,12 +46,15 @@ def attention_view(
         state: what to show, checked. A view that is open takes over only what it is ordered to: its visitor goes on, so
             that all else in it is newer.
         ordered: entries of the state with the number of the order, counted from 1, that last was about them.
-        answer: exact values for the stack, layer and head that it names.
+        answer: exact values for the stack, layer and head that it names; None where none are asked for.
         key: of the view in this session.
     """
+    # The browser knows what a stack opens with (frontend/state.js): that need not be sent with every answer.
+    opening = opening_state(payload.meta, state["stack"])
+    told = {name: value for name, value in state.items() if name == "stack" or value != opening[name]}
     _channel(
         key=f"{key}-channel",
-        data={"view": key, "id": payload.meta["id"], "state": state, "ordered": ordered, "answer": answer},
+        data={"view": key, "id": payload.meta["id"], "state": told, "ordered": ordered, "answer": answer},
     )
     _view(
         key=key,

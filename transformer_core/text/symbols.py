@@ -15,6 +15,7 @@ class SymbolTokenizer:
 
     pad_id = 0
     bos_id = 1
+    special_ids = (pad_id, bos_id)
 
     def __init__(self, alphabet: str) -> None:
         if not alphabet or len(set(alphabet)) < len(alphabet) or not alphabet.isprintable() or " " in alphabet:

@@ -39,6 +39,8 @@ class Tokenizer:
             raise ValueError("this SentencePiece model lacks a padding, a begin or an end token")
         mask_id = self._processor.piece_to_id(MASK)
         self.mask_id: int | None = mask_id if self._processor.is_control(mask_id) else None
+        self.special_ids = (self.pad_id, self.bos_id, self.eos_id)
+        """Tokens that are no part of a text."""
 
     @classmethod
     def train(

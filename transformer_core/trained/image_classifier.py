@@ -1,25 +1,22 @@
-"""A Vision Transformer that names handwritten digits, and how an image becomes what it reads."""
+"""A Vision Transformer that names handwritten digits."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from jaxtyping import Float
+from PIL import Image
 from torch import Tensor
 
 from transformer_core.model import VisionConfig, VisionTransformer
+from transformer_core.trained.digits import MOST, SIDE, ink_counts
 from transformer_core.trained.folder import check_files, read_weights, reading_config, write
 
 FORMAT = "headlight-image-classifier"
 
-SIDE = 8
-"""Pixels in a row, and rows of pixels."""
-
-MOST = 16
-"""The darkest value of a pixel: a block of 4x4 points, all of them ink (Alpaydin & Kaynak 1998)."""
-
 
 def inputs_of(counts: Float[Tensor, "image 8 8"]) -> Float[Tensor, "image 1 8 8"]:
-    """What the model reads of images whose pixels count ink from 0 to MOST, as scikit-learn's digits: 0 to 1."""
+    """What the model reads, 0 to 1, of images whose pixels count ink from 0 to MOST, as scikit-learn's digits do."""
     return (counts / MOST).unsqueeze(1)
 
 
@@ -44,17 +41,26 @@ class TrainedImageClassifier:
         folder = Path(folder)
         check_files(folder)
         with reading_config(folder, FORMAT, "an image classifier") as config:
-            model = VisionTransformer(VisionConfig.from_dict(config["vision_transformer"]))
-            names, number = config["class_names"], model.config.num_classes
+            shape = VisionConfig.from_dict(config["vision_transformer"])
+            if (shape.num_channels, shape.image_size) != (1, SIDE):
+                raise ValueError(f"its images are not of one channel and {SIDE} x {SIDE} pixels")
+            names = config["class_names"]
             if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
                 raise ValueError(f"its class names are {names!r}, not names")
-            if len(names) != number:
-                raise ValueError(f"it has {len(names)} class names for {number} classes")
-            if (model.config.num_channels, model.config.image_size) != (1, SIDE):
-                raise ValueError(f"its images are not of one channel and {SIDE} x {SIDE} pixels")
+            if len(names) != shape.num_classes:
+                raise ValueError(f"it has {len(names)} class names for {shape.num_classes} classes")
+            model = VisionTransformer(shape)
         return cls(read_weights(model, folder, device, step), tuple(names))
 
     def save(self, folder: Path) -> None:
         """Write what `load` reads, with the weights in half precision."""
         fields = {"class_names": list(self.class_names), "vision_transformer": self.model.config.to_dict()}
         write(Path(folder), FORMAT, fields, self.model)
+
+    def read(self, image: Image.Image) -> Float[Tensor, "1 1 8 8"]:
+        """What the model reads of an image; see `ink_counts`.
+
+        Raises:
+            ValueError: nothing stands out from the image's ground.
+        """
+        return inputs_of(torch.from_numpy(ink_counts(image)).float().unsqueeze(0))

@@ -1,9 +1,11 @@
 """A decoder-only language model with its tokenizer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from transformer_core.model import LanguageModel, TransformerConfig
+from transformer_core.text.sampling import Sampler, sample
 from transformer_core.text.symbols import SymbolTokenizer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.trained.folder import (
@@ -64,3 +66,11 @@ class TrainedLanguageModel:
             ValueError: characters that are not in the model's alphabet.
         """
         return [self.tokenizer.bos_id, *self.tokenizer.encode(text)]
+
+    def go_on(self, ids: Sequence[int], new_tokens: int, sampler: Sampler) -> list[int]:
+        """The tokens that the model writes behind `ids`. None of them is special.
+
+        Raises:
+            ValueError: all together they are longer than the model's max_length.
+        """
+        return sample(self.model, ids, new_tokens, sampler, forbidden=self.tokenizer.special_ids)

@@ -1,5 +1,7 @@
 """What is wrong with a text, in words for the one who typed it."""
 
+from collections.abc import Sequence
+
 from transformer_core.zoo.interface import InputError
 
 
@@ -52,3 +54,18 @@ def check_length(text: str, length: int, max_tokens: int | None, what: str = "Th
             f"{what} {length:,} tokens long; this model reads at most {max_tokens:,}. "
             f"Shorten it by {tokens}, which is about {characters:,} of the {len(text):,} characters."
         )
+
+
+def check_masked(masked: Sequence[int], length: int) -> None:
+    """Refuse to mask a token that a text does not have.
+
+    Args:
+        masked: the tokens' places.
+        length: the text's tokens, special ones aside.
+
+    Raises:
+        InputError: there is no such token.
+    """
+    for number in masked:
+        if not 0 <= number < length:
+            raise InputError(f"There is no token {number + 1:,} to mask: the text has {length:,}. Choose among those.")

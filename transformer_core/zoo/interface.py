@@ -1,6 +1,5 @@
 """What every kind of model offers to those who want to look inside."""
 
-import math
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -8,6 +7,7 @@ import torch
 from PIL.Image import Image
 
 from transformer_core.inspection import Inspection
+from transformer_core.text.sampling import MAX_TEMPERATURE
 from transformer_core.trained import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY
 
 Family = Literal["text-to-text", "causal", "masked", "classifier", "embedding", "encoder", "image"]
@@ -23,12 +23,19 @@ Ability = Literal[
 ]
 """What a model does beyond reading one text; each makes some of the `InspectionOptions` count.
 
-"beam search": `beam_size`, `length_penalty`. "continue": `new_tokens`. "chat": `chat`. "mask": `masked`. "second text":
-`second_text`. "special tokens": `read_special_tokens`. "image": it reads an image, and no text.
+"beam search": `beam_size`, `length_penalty`. "continue": `new_tokens`, `temperature`, `top_k`, `top_p`, `seed`. "chat":
+`chat`. "mask": `masked`. "second text": `second_text`. "special tokens": `read_special_tokens`. "image": it reads an
+image, and no text; "drawing": one of a handwritten digit. "symbols": its tokens are single characters, and it foretells
+how a sequence of them repeats.
 """
 
 MAX_NEW_TOKENS = 200
 """The longest continuation that can be asked for."""
+
+MAX_TOP_K = 1_000_000
+"""More than any vocabulary has."""
+
+MAX_SEED = 2**32 - 1
 
 
 class InputError(ValueError):
@@ -52,7 +59,15 @@ class InspectionOptions:
     length_penalty: float = 0.6
     """Alpha of the length penalty, 0 to MAX_LENGTH_PENALTY: the larger, the longer the answers beam search prefers."""
     new_tokens: int = 0
-    """How many tokens a causal model writes on, the likeliest at each step; 0 to MAX_NEW_TOKENS."""
+    """How many tokens a causal model writes on, 0 to MAX_NEW_TOKENS."""
+    temperature: float = 0.0
+    """0: the likeliest token at each step. Above, to MAX_TEMPERATURE: tokens are drawn, as from softmax(logits / T)."""
+    top_k: int = 0
+    """Only so many of the likeliest tokens can be drawn; 0: all."""
+    top_p: float = 1.0
+    """Only the likeliest tokens can be drawn that together just reach this probability, above 0; 1: all."""
+    seed: int = 0
+    """The same seed draws the same text again; 0 to MAX_SEED."""
     chat: bool = False
     """Whether the text is a user's message, put into the model's chat template."""
     masked: tuple[int, ...] = ()
@@ -65,15 +80,24 @@ class InspectionOptions:
     def __post_init__(self) -> None:
         _check_whole_number("beam size", self.beam_size, 1, MAX_BEAM_SIZE)
         _check_whole_number("number of new tokens", self.new_tokens, 0, MAX_NEW_TOKENS)
-        alpha = self.length_penalty
-        # Written so that NaN is refused too.
-        if not isinstance(alpha, int | float) or not 0 <= alpha <= MAX_LENGTH_PENALTY or math.isnan(alpha):
-            raise InputError(f"The length penalty is {alpha}; it has to be a number from 0 to {MAX_LENGTH_PENALTY:g}.")
+        _check_whole_number("top k", self.top_k, 0, MAX_TOP_K)
+        _check_whole_number("seed", self.seed, 0, MAX_SEED)
+        _check_number("length penalty", self.length_penalty, 0, MAX_LENGTH_PENALTY)
+        _check_number("temperature", self.temperature, 0, MAX_TEMPERATURE)
+        _check_number("top p", self.top_p, 0, 1)
+        if not self.top_p:
+            raise InputError("The top p is 0, which leaves no token to draw; it has to be above 0 and at most 1.")
 
 
 def _check_whole_number(name: str, value: object, low: int, high: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise InputError(f"The {name} is {value}; it has to be a whole number from {low} to {high}.")
+
+
+def _check_number(name: str, value: object, low: float, high: float) -> None:
+    # NaN is not in the range.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise InputError(f"The {name} is {value}; it has to be a number from {low:g} to {high:g}.")
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,9 @@ def load(
     """Load a bundled model, a folder, or a model from the Hugging Face hub, looked for in this order.
 
     Args:
-        name: one of `available()`; else a folder (absolute, relative, or from "~") with a Hugging Face model, or with a
-            translator that `python -m transformer_core train` wrote; else a hub name, "owner/name" or "name", with
-            "@revision" after it if it is not the newest.
+        name: one of `available()`, with "@step" after it for a snapshot; else a folder (absolute, relative, or from
+            "~") with a Hugging Face model, or with one that `python -m transformer_core train` wrote; else a hub name,
+            "owner/name" or "name", with "@revision" after it if it is not the newest.
         device: "auto", "cuda", "mps" or "cpu".
         dtype: "auto", "float32", "bfloat16" or "float16"; "auto" is float32 on a CPU, the checkpoint's own on a GPU.
             A bundled model is always float32.
@@ -51,7 +51,7 @@ def load(
     if implementation not in IMPLEMENTATIONS:
         raise ValueError(f"unknown implementation {implementation!r}: use one of {', '.join(IMPLEMENTATIONS)}")
     name = str(name)
-    if name in bundled.available():
+    if bundled.is_bundled(name):
         return bundled.load(name, device, dtype)
     if not name.strip():
         raise InputError(f"Name a model: {_kinds(local_models, hub)}.")
@@ -60,7 +60,7 @@ def load(
     if dtype not in DTYPES:
         raise ValueError(f"unknown dtype {dtype!r}: use one of {', '.join(DTYPES)}")
     if local_models and (folder := local_folder(name)):
-        if bundled.is_translator(folder):
+        if bundled.is_trained(folder):
             return bundled.load_folder(folder, name, device, dtype)
         return _open(folder, name, device, dtype, implementation)
     if hub and not _is_path(name):

@@ -10,7 +10,7 @@ import transformers
 
 from tests.zoo.hugging_face.families.checkpoints_in_memory import assert_weights, eager_copy, inspected, random_model
 from transformer_core.zoo import InputError
-from transformer_core.zoo.hugging_face.families.image import MAX_PIXELS, read_image
+from transformer_core.zoo.image_input import MAX_PIXELS, read_image
 
 SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
 VISION = SIZES | {"image_size": 32, "patch_size": 8}

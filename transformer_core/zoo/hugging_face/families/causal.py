@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from transformer_core.inspection import Inspection
+from transformer_core.text.sampling import Sampler
 from transformer_core.zoo.axis import Axis
+from transformer_core.zoo.continuing import about_fitting, fitting
 from transformer_core.zoo.hugging_face.families.generator import Generator
 from transformer_core.zoo.hugging_face.families.hugging_face_model import Recording
 from transformer_core.zoo.hugging_face.opening.checkpoint import Checkpoint
@@ -39,10 +41,10 @@ class Causal(Generator):
             )
 
     def inspect(self, text: str, options: InspectionOptions = InspectionOptions()) -> Inspection:  # noqa: B008
-        """Continue a text greedily by `options.new_tokens`, then record one pass over the text and its continuation.
+        """Continue a text by `options.new_tokens`, then record one pass over the text and its continuation.
 
         The answer is the continuation. The predictions are what the model expected after the text ("next token"), and
-        then after each token that it wrote ("next token 2", ...).
+        then after each token that it wrote ("next token 2", ...), whatever of it could be drawn.
 
         Raises:
             InputError: the text is blank, too long or unreadable, or the model's chat template refuses it.
@@ -53,7 +55,7 @@ class Causal(Generator):
             encoding = self._prompt(text, options)
             prompt = encoding.ids
             wanted = self._fitting(prompt, options)
-            written = self._write(self._text_inputs(prompt), wanted, num_beams=1)[len(prompt) :] if wanted else []
+            written = self._continuation(prompt, wanted, options)
             continuation, ended = self._until_end(written, wanted)
             places = 1 + len(continuation)  # the prompt's last row and those of the continuation
             recording = self._record_continued(encoding, continuation, places)
@@ -69,7 +71,7 @@ class Causal(Generator):
             notes=[
                 *self._about_unknown(prompt),
                 *broken,
-                *(self._about_choice(logits, continuation) if tells else []),
+                *(self._about_choice(logits, continuation) if tells and not options.temperature else []),
                 *self._about_end(options, wanted, len(continuation), ended),
             ],
             predictions=self._expected(logits, first_row=len(prompt) - 1) if tells else [],
@@ -94,8 +96,15 @@ class Causal(Generator):
         """How many tokens to write: those asked for, or as many as the model has positions left."""
         if "continue" not in self.abilities:
             return 0
-        room = options.new_tokens if self._position_limit is None else self._position_limit - len(prompt)
-        return min(options.new_tokens, room)
+        return fitting(options, len(prompt), self._position_limit)
+
+    def _continuation(self, prompt: Sequence[int], wanted: int, options: InspectionOptions) -> list[int]:
+        """The tokens that the model writes on, and perhaps those that end its text."""
+        if not wanted:
+            return []
+        sampler = Sampler(options.temperature, options.top_k, options.top_p, options.seed)
+        drawn = sampler if options.temperature else None
+        return self._write(self._text_inputs(prompt), wanted, drawn, num_beams=1)[len(prompt) :]
 
     def _record_continued(self, encoding: Encoding, continuation: Sequence[int], places: int) -> Recording:
         """A pass over a text and its continuation, with logits for at least so many places at the end."""
@@ -121,9 +130,4 @@ class Causal(Generator):
                 else f"after {length:,} token{'s' * (length > 1)}"
             )
             return [f"The model ended its text {what}."]
-        if wanted < options.new_tokens and "continue" in self.abilities:
-            return [
-                f"Only {wanted:,} of the {options.new_tokens:,} tokens asked for could be written: this model has "
-                f"{self._position_limit:,} positions, and the text takes the others."
-            ]
-        return []
+        return about_fitting(options, wanted, self._position_limit) if "continue" in self.abilities else []

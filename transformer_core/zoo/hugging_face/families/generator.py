@@ -7,10 +7,11 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from transformers import StoppingCriteria
+from transformers import LogitsProcessor, StoppingCriteria
 
 from transformer_core.inspection import Prediction
 from transformer_core.interrupting import short_steps, stage
+from transformer_core.text.sampling import Sampler
 from transformer_core.zoo.hugging_face.families.text_model import TextModel
 
 SEARCH = {
@@ -30,7 +31,7 @@ SEARCH = {
     "num_beam_groups": None,
     "dola_layers": None,
     "assistant_early_exit": None,
-    # Only for sampling. Saved ones would cause warnings.
+    # Only for transformers' own sampling. Saved ones would cause warnings.
     "temperature": None,
     "top_k": None,
     "top_p": None,
@@ -60,11 +61,34 @@ class _Telling(StoppingCriteria):
         return torch.zeros(input_ids.size(0), dtype=torch.bool, device=input_ids.device)
 
 
+class _Drawing(LogitsProcessor):
+    """Leaves `generate`'s greedy search nothing but the token that a sampler chose.
+
+    transformers' own sampling draws from the generator of random numbers that all threads share.
+    """
+
+    def __init__(self, sampler: Sampler) -> None:
+        self._sampler = sampler
+
+    def __call__(self, input_ids: Int[Tensor, "1 token"], scores: Float[Tensor, "1 vocab"]) -> Float[Tensor, "1 vocab"]:
+        chosen = self._sampler.choose(scores[0].float())
+        only = torch.full_like(scores, -torch.inf)
+        only[0, chosen] = 0.0
+        return only
+
+
 class Generator(TextModel):
     """A loaded checkpoint that writes text."""
 
-    def _write(self, inputs: Mapping[str, Tensor], new_tokens: int, **search: Any) -> list[int]:
-        """The ids of one text with at most so many new tokens: all of `generate`'s sequence."""
+    def _write(
+        self, inputs: Mapping[str, Tensor], new_tokens: int, sampler: Sampler | None = None, **search: Any
+    ) -> list[int]:
+        """The ids of one text with at most so many new tokens: all of `generate`'s sequence.
+
+        Args:
+            sampler: chooses the tokens; without one, the likeliest are searched.
+            search: more settings for `generate`.
+        """
         pad = self.network.generation_config.pad_token_id
         if pad is None:
             search["pad_token_id"] = next(iter(self._end_ids()), 0)  # a batch of one is never padded
@@ -74,6 +98,7 @@ class Generator(TextModel):
                 **inputs,
                 max_new_tokens=new_tokens,
                 stopping_criteria=[_Telling(new_tokens, tokens)],
+                logits_processor=[_Drawing(sampler)] if sampler else [],
                 tokenizer=self.tokenizer,  # which reads the strings that a checkpoint may have saved as its ends
                 **SEARCH,
                 **search,

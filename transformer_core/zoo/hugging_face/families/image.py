@@ -1,13 +1,11 @@
 """Models that read an image as a sequence of patches (ViT, arXiv 2010.11929), with or without classes."""
 
 import time
-from pathlib import Path
 
 import numpy as np
 import PIL.Image
 import torch
 from jaxtyping import Shaped, UInt8
-from PIL import ImageOps
 from torch import Tensor
 
 from transformer_core.inspection import Inspection, PatchImage
@@ -15,13 +13,8 @@ from transformer_core.zoo.axis import Axis
 from transformer_core.zoo.hugging_face.families.classes import read_classes
 from transformer_core.zoo.hugging_face.families.hugging_face_model import ELSEWHERE, HuggingFaceModel, Recording
 from transformer_core.zoo.hugging_face.opening.checkpoint import Checkpoint
+from transformer_core.zoo.image_input import name_of, read_image
 from transformer_core.zoo.interface import InputError, InspectionOptions
-
-MAX_PIXELS = 100_000_000
-"""Larger images are refused before they are decoded: a file of a few kilobytes can unfold into gigabytes."""
-
-MAX_RATIO = 100
-"""Thinner images are refused: a processor that scales the shorter side to a fixed size would make them huge."""
 
 SPECIAL_TOKENS = ("class", "distillation")
 """What may stand before the patches: ViT's class token, and DeiT's distillation token (arXiv 2012.12877)."""
@@ -72,7 +65,7 @@ class ImageModel(HuggingFaceModel):
         if "logits" in recording.outputs and not output.isnan().any():
             answer, predictions = read_classes(output[0], self.config)
         return self._inspection(
-            Path(getattr(image, "filename", "")).name or "image",
+            name_of(image),
             [recording],
             recording.stacks,
             answer=answer,
@@ -128,42 +121,3 @@ class ImageModel(HuggingFaceModel):
         if getattr(self._processor, "do_rescale", False):
             pixels = pixels / self._processor.rescale_factor
         return pixels.round().clamp(0, 255).to(torch.uint8).expand(-1, -1, 3).numpy()
-
-
-def read_image(image: PIL.Image.Image) -> tuple[PIL.Image.Image, list[str]]:
-    """The image in RGB, and what had to be done to it that a reader should know.
-
-    Raises:
-        InputError: no image, one that is damaged, or one that is too large or too thin.
-    """
-    if not isinstance(image, PIL.Image.Image):
-        raise InputError("This model reads images. Choose an image file.")
-    width, height = image.size
-    if width * height > MAX_PIXELS:
-        raise InputError(
-            f"This image has {width:,} × {height:,} pixels; at most {MAX_PIXELS // 10**6} million are read. Scale it "
-            "down: the model sees a small copy anyway."
-        )
-    if max(width, height) > MAX_RATIO * min(width, height):
-        raise InputError(
-            f"This image has {width:,} × {height:,} pixels: one side is more than {MAX_RATIO} times the other. Cut a "
-            "part of it out."
-        )
-    notes = []
-    try:
-        frames = getattr(image, "n_frames", 1)
-        if frames > 1:
-            image.seek(0)
-            notes.append(f"The file holds {frames:,} pictures, of which the first is read.")
-        image = ImageOps.exif_transpose(image)
-        if image.mode.startswith("I"):
-            # Pillow would cut 16 bits off at 255, which leaves white.
-            image = PIL.Image.fromarray((np.asarray(image) / 257).clip(0, 255).round().astype(np.uint8))
-        if image.has_transparency_data:
-            image = image.convert("RGBA")
-            if image.getextrema()[3][0] < 255:
-                notes.append("The image is transparent in places. There it is read as white.")
-            image = PIL.Image.alpha_composite(PIL.Image.new("RGBA", image.size, "white"), image)
-        return image.convert("RGB"), notes
-    except (OSError, SyntaxError, ValueError, EOFError) as error:  # what Pillow raises on damaged files
-        raise InputError(f"This image cannot be read ({error}). The file may be damaged: choose another.") from error

@@ -8,7 +8,8 @@ from transformer_core.inspection import Prediction
 from transformer_core.zoo.hugging_face.families.encoder import Answer, Encoder
 from transformer_core.zoo.hugging_face.opening.checkpoint import Checkpoint
 from transformer_core.zoo.hugging_face.tokens.encoding import Encoding
-from transformer_core.zoo.interface import InputError, InspectionOptions
+from transformer_core.zoo.input_checks import check_masked
+from transformer_core.zoo.interface import InspectionOptions
 
 
 class Masked(Encoder):
@@ -31,11 +32,8 @@ class Masked(Encoder):
             return encoding
         own = [place for place, sentence in enumerate(encoding.sentences) if sentence == "A"]
         ids = list(encoding.ids)
+        check_masked(options.masked, len(own))
         for number in options.masked:
-            if not 0 <= number < len(own):
-                raise InputError(
-                    f"There is no token {number + 1:,} to mask: the text has {len(own):,}. Choose among those."
-                )
             ids[own[number]] = self.tokenizer.mask_token_id
         return replace(encoding, ids=tuple(ids))
 

@@ -1,17 +1,12 @@
 """A readable label for every token, whatever the tokenizer."""
 
-import unicodedata
 from collections.abc import Callable, Sequence
 
 from transformers import ByT5Tokenizer, CanineTokenizer, PerceiverTokenizer, PreTrainedTokenizerBase
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 from transformers.models.canine.tokenization_canine import SPECIAL_CODEPOINTS
 
-SYMBOLS = str.maketrans({" ": "▁", "\n": "⏎", "\r": "␍", "\t": "⇥"})
-"""A space is what SentencePiece writes for one, so that it looks alike for all tokenizers."""
-
-INVISIBLE = {"Cc", "Cf", "Zl", "Zp", "Zs", "Cs", "Co", "Cn"}
-"""Unicode categories without a shape of their own."""
+from transformer_core.zoo.labels import visible
 
 BYTE_OF_CHARACTER = {character: byte for byte, character in bytes_to_unicode().items()}
 """How byte-level BPE writes bytes in its vocabulary: "Ġ" is a space."""
@@ -34,7 +29,7 @@ def labels(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> tuple[str,
             text = added[index] if index in added else read(tokenizer.convert_ids_to_tokens(index))
         except (IndexError, KeyError, OverflowError, TypeError, ValueError):  # what tokenizers raise, or trip over
             text = f"[#{index}]"
-        texts.append(_visible(text))
+        texts.append(visible(text))
     return tuple(texts)
 
 
@@ -65,12 +60,3 @@ def _bytes_as_text(data: bytes) -> str:
     """The characters, and the bytes that are none."""
     text = data.decode("utf-8", errors="surrogateescape")
     return "".join(f"<0x{ord(char) - 0xDC00:02X}>" if "\udc80" <= char <= "\udcff" else char for char in text)
-
-
-def _visible(text: str) -> str:
-    if not text:
-        return "∅"
-    text = text.translate(SYMBOLS)
-    if all(unicodedata.category(character) in INVISIBLE for character in text):
-        return "".join(f"[U+{ord(character):04X}]" for character in text)
-    return text

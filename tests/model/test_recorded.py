@@ -102,7 +102,7 @@ def test_the_mask_of_a_pair_is_the_bias_of_its_distance(make, positions):
     model, trace = recorded(make, positions, ids(1, 7))
     tokens = tuple("abcdefg")
     stack = AttentionStack("self", tuple(trace), tokens, tokens, "rows", "columns")
-    for layer, head, query, key in itertools.product(range(2), range(4), range(7), range(7)):
+    for layer, head, query, key in itertools.product(range(2), range(4), (0, 3, 6), range(7)):
         pair = explain(stack, layer, head, query, key)
         assert pair.is_allowed == (make is masked_language_model or key <= query)
         if pair.is_allowed:

@@ -38,9 +38,7 @@ def show_card(name: str) -> None:
     with curve:
         show_training(name)
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Open on the Attention page", key=f"open {name}"):
-            st.session_state["model"] = name
-            st.switch_page("app_pages/attention.py")
+        st.page_link("app_pages/attention.py", label="Open on the Attention page", query_params={"model": name})
         if model.card:
             with st.popover("Model card"):
                 st.markdown(model.card)
@@ -198,9 +196,10 @@ with controls:
         persist_state="session",
         help="How many tokens a token attends to, itself included. An encoder-decoder has as many in its source.",
     )
-    st.latex(r"\text{weights} = b \cdot \text{parameters}")
-    st.latex(r"\text{KV cache} = 2\,N_d\,h\,d_k\,n\,b")
-    st.latex(r"\text{FLOPs} = 2\,\text{matrices} + 4\,N\,n\,h\,d_k")
+    # Not st.latex, which becomes a scrolling region that no key reaches where a formula just fits.
+    st.write(r"weights $= b \cdot$ parameters")
+    st.write(r"KV cache $= 2\,N_d\,h\,d_k\,n\,b$")
+    st.write(r"FLOPs $= 2 \cdot$ matrices $+\ 4\,N\,n\,h\,d_k$")
 with picture:
     st.dataframe(
         pd.DataFrame(

@@ -111,8 +111,8 @@ def design_of(preset: Published, fields: Fields) -> Design:
 
 
 def to_link(changes: Mapping[str, Any]) -> str:
-    """The changed fields as text for the address: "d_model:1024,norm:pre"."""
-    return ",".join(f"{name}:{_text(value)}" for name, value in changes.items())
+    """The changed fields as text for the address: "d_model-1024.norm-pre", all of which it leaves as it is."""
+    return ".".join(f"{name}-{_text(value)}" for name, value in changes.items())
 
 
 def _text(value: Any) -> str:
@@ -127,8 +127,8 @@ def from_link(text: str, fields: Fields) -> tuple[Fields, list[str]]:
     """
     changes: Fields = {}
     problems = []
-    for part in text.split(",") if text else []:
-        name, _, value = part.partition(":")
+    for part in text.split(".") if text else []:
+        name, _, value = part.partition("-")
         if name not in fields:
             problems.append(f"The link changes {quoted(name)}, which is no field of this model.")
             continue

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_core.training.schedule import learning_rate, peak_learning_rate
+from transformer_core.training.schedule import (
+    constant_learning_rate,
+    cosine_learning_rate,
+    learning_rate,
+    peak_learning_rate,
+)
 
 BASE = {
     1: 1.746928e-7,
@@ -55,3 +60,26 @@ def test_step_zero_has_the_rate_of_step_one():
 def test_impossible_values_are_refused(arguments):
     with pytest.raises(ValueError, match="must be at least"):
         learning_rate(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("step", "rate"),
+    # By hand: half the warm-up; its end; a third, a half, two thirds of the way down (cosine 1/2, 0, -1/2); the end.
+    [(5, 0.05), (10, 0.1), (40, 0.0775), (55, 0.055), (70, 0.0325), (100, 0.01), (200, 0.01)],
+)
+def test_the_cosine_by_hand(step, rate):
+    assert cosine_learning_rate(step, peak=0.1, warmup=10, steps=100) == pytest.approx(rate)
+
+
+def test_a_constant_rate_after_the_warm_up():
+    rates = [constant_learning_rate(step, peak=0.2, warmup=4) for step in (1, 2, 4, 5, 10**6)]
+    assert rates == pytest.approx([0.05, 0.1, 0.2, 0.2, 0.2])
+
+
+@pytest.mark.parametrize("arguments", [(0, 0.1, 10), (1, 0.1, 0)])
+def test_steps_and_warm_ups_count_from_one(arguments):
+    with pytest.raises(ValueError, match="must be at least 1"):
+        constant_learning_rate(*arguments)
+    step, peak, warmup = arguments
+    with pytest.raises(ValueError, match="must be at least 1"):
+        cosine_learning_rate(step, peak, warmup, steps=100)

@@ -34,7 +34,7 @@ def write_model_card(
     """
     rows = "\n".join(f"| {name} | {value} |" for name, value in shape.items())
     sections = [
-        f"# {folder.name}\n\n{introduction}\n\n| | |\n|---|---|\n{rows}",
+        f"# {folder.name}\n\n{introduction}\n\n| what | value |\n|---|---|\n{rows}",
         f"## How good it is\n\n{quality}",
         f"## Training\n\n{training}",
     ]

@@ -40,8 +40,9 @@ def cosine_learning_rate(step: int, peak: float, warmup: int, steps: int) -> flo
     Raises:
         ValueError: a step or a warm-up below 1.
     """
+    rising = constant_learning_rate(step, peak, warmup)
     if step <= warmup:
-        return constant_learning_rate(step, peak, warmup)
+        return rising
     done = min(1.0, (step - warmup) / max(1, steps - warmup))
     return peak * (COSINE_FLOOR + (1 - COSINE_FLOOR) * 0.5 * (1 + math.cos(math.pi * done)))
 

@@ -81,10 +81,13 @@ class InductionOptions(TrainingOptions):
 def repeated_sequences(
     blocks: Int[np.ndarray, "row symbol"], lengths: Int[np.ndarray, " row"], length: int, bos_id: int
 ) -> TokenBatch:
-    """A begin token, then the first `lengths` symbols of each block over and over; labels where it comes again."""
+    """A begin token, then the first `lengths` symbols of each block over and over.
+
+    Labels begin with what follows the first symbol that comes again: that it would come again, nobody could know.
+    """
     places = np.arange(length)
     sequences = np.take_along_axis(blocks, places % lengths[:, None], axis=1)
-    labels = np.where(places >= lengths[:, None], sequences, NO_LABEL)
+    labels = np.where(places > lengths[:, None], sequences, NO_LABEL)
     token_ids = np.concatenate([np.full((len(blocks), 1), bos_id), sequences[:, :-1]], axis=1)
     return TokenBatch(torch.from_numpy(token_ids), torch.from_numpy(labels))
 

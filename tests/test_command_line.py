@@ -19,7 +19,10 @@ from tests.inspection import examples
 from transformer_core import zoo
 from transformer_core.__main__ import NEEDED_ABILITIES, main
 from transformer_core.inspection import Prediction
+from transformer_core.training import loop
 from transformer_core.training.data import fingerprint, read_pairs
+from transformer_core.training.presets import DEFAULT, PRESETS
+from transformer_core.training.tasks.induction import InductionOptions
 from transformer_core.training.tasks.translation import SplitRecord
 from transformer_core.zoo import InspectionOptions, StackShape, bundled
 
@@ -89,6 +92,11 @@ def test_a_line_over_the_limit_is_cut_with_the_count_shown(monkeypatch, capfd, t
         (["translate", "--model", "nowhere", "--device", "tpu"], "holds no trained model"),
         (["train", "--data", "nowhere.tsv", "--out", "{out}"], "there is no data file nowhere.tsv"),
         (["train", "--data", "nowhere.tsv", "--out", "{out}", "--num-heads", "7"], "not divisible"),
+        (["train", "--preset", "digits-vit", "--out", "{out}", "--patch-size", "3"], "not divisible by patch_size=3"),
+        (
+            ["train", "--preset", "shakespeare-gpt", "--data", "no.txt", "--out", "{out}"],
+            "there is no data file no.txt",
+        ),
         (["evaluate", "--model", "nowhere", "--data", "nowhere.tsv"], "holds no trained model"),
     ],
 )
@@ -111,6 +119,43 @@ def test_evaluate_prints_bleu(capsys, tmp_path, tiny_translator_folder):
     SplitRecord(held_out=3, seed=1, max_words=250, data_sha256=fingerprint(read_pairs(data)[0])).save(folder)
     assert main(["evaluate", *options]) == 0
     assert capsys.readouterr().out.startswith("BLEU = ")
+
+
+def test_train_shows_the_options_of_its_preset_with_their_defaults(capsys):
+    shown = {}
+    for preset in PRESETS:
+        with pytest.raises(SystemExit) as exit_:
+            main(["train", "--help", "--preset", preset])
+        assert exit_.value.code == 0
+        shown[preset] = " ".join(capsys.readouterr().out.split())
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    assert " ".join(capsys.readouterr().out.split()) == shown["tatoeba-en-de"]
+    assert "--lr-scale LR_SCALE factor on the paper's learning rate (inverse_sqrt) (default: 1.0)" in shown[DEFAULT]
+    assert "--num-encoder-layers" in shown[DEFAULT] and "--num-encoder-layers" not in shown["shakespeare-gpt"]
+    assert "--dropout DROPOUT share of values set to zero in training (default: 0.2)" in shown["shakespeare-gpt"]
+    assert "--data" in shown["tatoeba-bert"] and "--data" not in shown["digits-vit"]
+    assert "0 the start (default: 1,100,200,220," in shown["induction"]
+
+
+def test_an_unknown_preset_is_refused_with_the_known_ones(capsys):
+    with pytest.raises(SystemExit) as exit_:
+        main(["train", "--preset", "gpt-5", "--out", "out"])
+    assert exit_.value.code == 2
+    assert "invalid choice: 'gpt-5'" in capsys.readouterr().err
+
+
+def test_train_hands_on_what_was_typed(monkeypatch):
+    runs = []
+    monkeypatch.setattr(loop, "train", lambda options, command: runs.append((options, command)) or True)
+    typed = ["train", "--preset", "induction", "--out", "folder", "--snapshots", "0,5,10", "--learning-rate", "0.5"]
+    monkeypatch.setattr(sys, "argv", ["headlight", *typed])
+    assert main() == 0
+    ((options, command),) = runs
+    assert isinstance(options, InductionOptions)
+    assert (options.out, options.snapshots, options.learning_rate) == (Path("folder"), (0, 5, 10), 0.5)
+    assert (options.d_ff, options.schedule) == (0, "constant"), "the preset's"
+    assert command == "python -m transformer_core " + " ".join(typed)
 
 
 def test_the_help_lists_the_commands():
@@ -199,6 +244,9 @@ def test_inspect_refuses_standard_input_that_is_not_utf8(capsys, monkeypatch, pr
         (["--text", "a", "--masked", "0"], "tiny-en-de (Transformer) has no use for --masked"),
         (["--text", "a", "--second-text", ""], "has no use for --second-text"),
         (["--text", "a", "--new-tokens", "0"], "has no use for --new-tokens"),
+        (["--text", "a", "--seed", "1"], "has no use for --seed, because it lacks the ability 'continue'"),
+        (["--text", "a", "--temperature", "5.5"], "temperature is 5.5; it has to be a number from 0 to 5"),
+        (["--text", "a", "--top-p", "0"], "top p is 0, which leaves no token to draw"),
         (["--text", "a", "--chat"], "has no use for --chat, because it lacks the ability 'chat'"),
         (["--text", "a", "--read-special-tokens"], "Its abilities: beam search."),
         (["--image", "docs/attention.png"], "reads texts: use --text instead of --image"),
@@ -246,12 +294,23 @@ def test_every_option_reaches_the_model(capsys, monkeypatch):
     assert model.loaded == ("owner/name", "auto", "auto", "transformers")
     options = ["--second-text", "d", "--beam-size", "2", "--length-penalty", "0.5", "--new-tokens", "7", "--chat"]
     options += ["--masked", "0", "2", "--read-special-tokens", "--device", "cpu", "--dtype", "bfloat16"]
-    options += ["--implementation", "headlight"]
+    options += [
+        "--implementation",
+        "headlight",
+        "--temperature",
+        "0.7",
+        "--top-k",
+        "40",
+        "--top-p",
+        "0.9",
+        "--seed",
+        "3",
+    ]
     lines = inspect(capsys, "--model", "owner/name", "--text", "a b c", *options)
     assert model.loaded == ("owner/name", "cpu", "bfloat16", "headlight")
     assert model.asked == [
         ("a b c", InspectionOptions()),
-        ("a b c", InspectionOptions(2, 0.5, 7, chat=True, masked=(0, 2), second_text="d", read_special_tokens=True)),
+        ("a b c", InspectionOptions(2, 0.5, 7, 0.7, 40, 0.9, 3, True, (0, 2), "d", True)),
     ]
     assert lines["self stack"] == "2 layers x 2 to 3 heads"
     assert lines["second text"] == "cd"

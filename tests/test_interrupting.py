@@ -152,9 +152,9 @@ def test_not_more_often_than_asked_for(translator, monkeypatch):
 
 def test_an_ended_recording_leaves_no_mode_behind(translator):
     """Nested with what records and what changes heads, in both orders."""
-    network = translator.translator.model
+    network = translator.trained.model
     source = translator._batch(translator._read(TEXT))
-    start = translator._batch([translator.translator.tokenizer.bos_id])
+    start = translator._batch([translator.trained.tokenizer.bos_id])
     path = next(name for name, module in network.named_modules() if type(module).__name__ == "MultiHeadAttention")
     with torch.inference_mode():
         with intervene(network, zero_heads={(path, 0)}), record(network) as alone:

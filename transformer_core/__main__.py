@@ -154,6 +154,10 @@ NEEDED_ABILITIES = {
     "beam_size": "beam search",
     "length_penalty": "beam search",
     "new_tokens": "continue",
+    "temperature": "continue",
+    "top_k": "continue",
+    "top_p": "continue",
+    "seed": "continue",
     "chat": "chat",
     "masked": "mask",
     "second_text": "second text",
@@ -164,7 +168,7 @@ NEEDED_ABILITIES = {
 
 def _add_inspect(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("inspect", help="the attention of all heads of any model for a text, as a file")
-    parser.add_argument("--model", required=True, help="a bundled model's name, a folder, or a hub name (owner/name)")
+    parser.add_argument("--model", required=True, help="a bundled model (@STEP: a snapshot), a folder, or a hub name")
     content = parser.add_mutually_exclusive_group(required=True)
     content.add_argument("--text", help="the text; - reads standard input")
     content.add_argument("--image", type=Path, help="an image file, for models that read images")
@@ -180,6 +184,12 @@ def _add_inspect(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--beam-size", type=int, help="1 is greedy search (default: 4)")
     parser.add_argument("--length-penalty", type=float, help="the paper's alpha (default: 0.6)")
     parser.add_argument("--new-tokens", type=int, help="tokens that a causal model writes on (default: 0)")
+    parser.add_argument("--temperature", type=float, help="above 0 tokens are drawn; 0: the likeliest (default: 0)")
+    parser.add_argument("--top-k", type=int, help="draw only from so many of the likeliest (default: 0, all)")
+    parser.add_argument(
+        "--top-p", type=float, help="draw only from the likeliest that reach this sum (default: 1, all)"
+    )
+    parser.add_argument("--seed", type=int, help="of the drawing: the same seed, the same text (default: 0)")
     parser.add_argument("--chat", action="store_true", default=None, help="put the text into the chat template")
     parser.add_argument("--masked", type=int, nargs="+", help="tokens of the text to mask, counted from 0")
     parser.add_argument(

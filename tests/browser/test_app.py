@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.browser.driver import PATIENCE
 from tests.viz_app.formula import expected_weights
 from transformer_core import zoo
-from viz_app.examples import EXAMPLES
+from viz_app.examples import TRANSLATION
 
 MODEL = "tatoeba-en-de"
 CAT = "the cat saw the cat"
@@ -40,8 +40,8 @@ def assert_shows(app, stack, layer, head, cells=None):
 
 def test_it_opens_on_a_translated_example_and_fits_a_laptop(open_app, model):
     app = open_app()
-    assert app.text_box.input_value() == EXAMPLES[0].text
-    assert app.answer.inner_text() == model.inspect(EXAMPLES[0].text).answer
+    assert app.text_box.input_value() == TRANSLATION.texts[0].text
+    assert app.answer.inner_text() == model.inspect(TRANSLATION.texts[0].text).answer
     box = app.readout.bounding_box()
     assert app.overflow()[0] == 0 and box["y"] + box["height"] <= 900
 
@@ -65,7 +65,7 @@ def test_translate_pick_a_head_and_read_its_weights(open_app, cat):
 
 def test_a_head_on_screen_is_the_papers_formula(open_app, model):
     """Every weight of a row, against softmax(Q K^T / sqrt(d_k)) computed here from the model's own matrices."""
-    _, expected = expected_weights(model.translator, CAT, "cross", layer=1, head=2)
+    _, expected = expected_weights(model.trained, CAT, "cross", layer=1, head=2)
     app = open_app("/?text=the+cat+saw+the+cat&stack=cross&layer=2&head=3&exact=true")
     app.expect_readout("Cross, layer 2, head 3.")
     row = 2
@@ -108,8 +108,8 @@ def test_what_is_done_in_the_view_reaches_the_server_once_it_has_settled(open_ap
     app.page.wait_for_timeout(500)
     assert sent == []
     # Steps that follow each other at once are one message.
-    app.view.evaluate("root => { for (const layer of [0, 2, 3]) root.view.setState({layer, layers: [layer]}); }")
-    tokens.nth(1).click()
+    steps = [{"layer": 0, "layers": [0]}, {"layer": 3, "layers": [3]}, {"pinnedQueries": [1]}]
+    app.view.evaluate("(root, steps) => { for (const step of steps) root.view.setState(step); }", steps)
     expect(app.page).to_have_url(f"{app.server}/?stack=encoder&head=3&rows=2", timeout=PATIENCE)
     app.page.wait_for_timeout(300)
     assert len(sent) == 1
@@ -118,12 +118,12 @@ def test_what_is_done_in_the_view_reaches_the_server_once_it_has_settled(open_ap
 def test_the_next_example_by_key_and_another_page_and_back(open_app):
     app = open_app("/?stack=encoder&layer=2&head=3&hide=special")
     app.view.press("n")
-    expect(app.text_box).to_have_value(EXAMPLES[1].text, timeout=PATIENCE)
+    expect(app.text_box).to_have_value(TRANSLATION.texts[1].text, timeout=PATIENCE)
     app.wait()
     app.go_to("Positions")
     app.page.get_by_test_id("stTopNavLink").get_by_text("Attention", exact=True).click()
     app.expect_readout("Encoder, layer 2, head 3.")
-    assert app.state["hideSpecial"] and app.text_box.input_value() == EXAMPLES[1].text
+    assert app.state["hideSpecial"] and app.text_box.input_value() == TRANSLATION.texts[1].text
 
 
 @pytest.mark.parametrize("title", ["Positions", "Training", "Models"])

@@ -5,6 +5,12 @@ from collections.abc import Sequence
 from transformer_core.zoo.interface import InputError
 
 
+def sentence(error: ValueError) -> str:
+    """What an error says, as a sentence of its own."""
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def check_text(text: str, what: str = "text") -> None:
     """Refuse a text that no model can read.
 

@@ -15,6 +15,7 @@ from transformer_core.zoo.axis import Axis, stack_of
 from transformer_core.zoo.bundled.bundled_model import TOP, BundledModel
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.image_input import name_of, upright
+from transformer_core.zoo.input_checks import sentence
 from transformer_core.zoo.interface import InputError, InspectionOptions, StackShape
 
 
@@ -59,7 +60,7 @@ class InspectableImageClassifier(BundledModel[TrainedImageClassifier]):
         try:
             inputs = self.trained.read(picture)
         except ValueError as error:
-            raise InputError(f"{str(error).capitalize()}. Draw one digit, or choose an image of one.") from error
+            raise InputError(f"{sentence(error)} Draw one digit, or choose an image of one.") from error
         with device_memory(), torch.inference_mode():
             logits, trace = self._record(lambda: self.trained.model(inputs.to(self.device)))
         axis = self._axis()

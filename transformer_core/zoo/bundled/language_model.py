@@ -19,7 +19,7 @@ from transformer_core.zoo.bundled.bundled_model import BundledModel
 from transformer_core.zoo.bundled.tokens import about_unknown, candidates, labels, text_axis
 from transformer_core.zoo.continuing import about_fitting, fitting
 from transformer_core.zoo.device_memory import device_memory
-from transformer_core.zoo.input_checks import check_length, check_text, check_tokens
+from transformer_core.zoo.input_checks import check_length, check_text, check_tokens, sentence
 from transformer_core.zoo.interface import Ability, InputError, InspectionOptions, StackShape
 
 INDUCED = "induced token"
@@ -99,7 +99,7 @@ class InspectableLanguageModel(BundledModel[TrainedLanguageModel]):
         try:
             ids = self.trained.ids(text)
         except ValueError as error:
-            raise InputError(f"{error}".capitalize() + ". Leave these out.") from error
+            raise InputError(f"{sentence(error)} Leave these out.") from error
         check_tokens(len(ids) - 1)
         check_length(text, len(ids) - 1, self.max_tokens)
         return ids

@@ -1,5 +1,7 @@
 """Causal models: the prompt, its continuation, and what was expected at each token."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -16,6 +18,7 @@ from tests.zoo.hugging_face.families.checkpoints_in_memory import (
     oracle,
     random_model,
 )
+from transformer_core.text.sampling import Sampler
 from transformer_core.zoo import MAX_NEW_TOKENS, InputError, InspectionOptions
 
 TEXT = "The cat sees the dog because it is big."
@@ -110,6 +113,24 @@ def test_a_continuation_is_read_in_the_same_pass(model, network):
     # What greedy search wrote at a row is what the recorded pass finds likeliest there.
     chosen = outputs.logits[0, len(PROMPT) - 1 :].argmax(dim=-1).tolist()
     assert chosen[:6] == written
+
+
+def test_what_is_drawn_follows_the_same_rules_as_for_our_own_models(model, network):
+    """The text that a sampler writes by hand, token by token, each from a whole pass."""
+    options = InspectionOptions(new_tokens=8, temperature=1.4, top_k=30, top_p=0.95, seed=5)
+    before = torch.random.get_rng_state()
+    inspection = model.inspect(TEXT, options)
+    assert torch.equal(torch.random.get_rng_state(), before), "the random numbers of others are left alone"
+    sampler, ids = Sampler(1.4, 30, 0.95, seed=5), list(PROMPT)
+    with torch.no_grad():
+        for _ in range(8):
+            ids.append(sampler.choose(network(torch.tensor([ids])).logits[0, -1]))
+    assert ids[len(PROMPT) :] != greedily(network, 8)
+    assert inspection.answer == BYTE_LEVEL.decode(ids[len(PROMPT) :], skip_special_tokens=True)
+    assert inspection.notes == (), "nothing is said of likelier tokens where tokens are drawn"
+    assert model.inspect(TEXT, replace(options, seed=6)).answer != inspection.answer
+    likeliest = model.inspect(TEXT, InspectionOptions(new_tokens=8)).answer
+    assert model.inspect(TEXT, replace(options, top_k=1)).answer == likeliest
 
 
 def test_a_continuation_may_go_on_with_a_word():

@@ -1,4 +1,4 @@
-"""Bundled translators: finding, loading and inspecting them, and every kind of odd text."""
+"""Bundled translators: what they say of themselves and of texts, and every kind of odd text."""
 
 import hashlib
 import re
@@ -11,66 +11,11 @@ from transformer_core import zoo
 from transformer_core.text.generation import MAX_EXTRA_TOKENS
 from transformer_core.trained import Translator
 from transformer_core.zoo import DeviceMemoryError, InputError, InspectionOptions
-from transformer_core.zoo import bundled as bundled_module
-
-
-@pytest.fixture
-def pretrained(tiny_translator_folder, monkeypatch):
-    """The folder of bundled models holds the tiny translator alone."""
-    monkeypatch.setattr(bundled_module, "PRETRAINED", tiny_translator_folder.parent)
-    return tiny_translator_folder.parent
 
 
 @pytest.fixture
 def model(pretrained):
     return zoo.load("tiny-en-de", device="cpu")
-
-
-def test_available_lists_folders_with_a_model(pretrained, tmp_path, monkeypatch):
-    assert zoo.available() == ["tiny-en-de"]
-    for name in ("tatoeba-en-de", "b-model", "a-model", "no-model"):
-        (tmp_path / name).mkdir()
-    for name in ("b-model", "tatoeba-en-de", "a-model"):
-        (tmp_path / name / "config.json").write_text("{}")
-    (tmp_path / "config.json").write_text("{}")
-    monkeypatch.setattr(bundled_module, "PRETRAINED", tmp_path)
-    assert zoo.available() == ["tatoeba-en-de", "a-model", "b-model"], "the one that comes with Headlight is first"
-
-
-def test_available_without_a_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(bundled_module, "PRETRAINED", tmp_path / "missing")
-    assert zoo.available() == []
-    with pytest.raises(InputError, match="There are none in"):
-        bundled_module.load("tiny-en-de")
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["../pretrained/tiny-en-de", "tiny-en-de/", "./tiny-en-de", "", ".", "..", "/etc", "no-such", "a\0b", "\ud800"],
-)
-def test_a_name_that_is_not_listed_is_refused(pretrained, name):
-    with pytest.raises(InputError, match=r"There is no bundled model called .* There are: tiny-en-de\."):
-        bundled_module.load(name, device="cpu")
-
-
-def test_a_model_without_weights_says_so(tmp_path, monkeypatch):
-    (tmp_path / "half").mkdir()
-    (tmp_path / "half" / "config.json").write_text("{}")
-    monkeypatch.setattr(bundled_module, "PRETRAINED", tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"model\.safetensors is missing"):
-        zoo.load("half", device="cpu")
-
-
-def test_an_unknown_device_says_so(pretrained):
-    with pytest.raises(ValueError, match="unknown device"):
-        zoo.load("tiny-en-de", device="toaster")
-
-
-def test_a_bundled_model_runs_in_float32_and_says_so(pretrained):
-    assert zoo.load("tiny-en-de", device="cpu", dtype="float32").dtype == torch.float32
-    for dtype in ("bfloat16", "float16", "int8"):
-        with pytest.raises(ValueError, match=f"in float32 only, not in {dtype}"):
-            zoo.load("tiny-en-de", device="cpu", dtype=dtype)
 
 
 def test_what_a_model_says_of_itself(model):
@@ -170,6 +115,22 @@ def test_impossible_beam_sizes(beam_size):
 def test_impossible_length_penalties(alpha):
     with pytest.raises(InputError, match=r"The length penalty is .* from 0 to 5"):
         InspectionOptions(length_penalty=alpha)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "message"),
+    [
+        ("temperature", [-0.1, 5.1, float("nan"), "1", True], "temperature is .* a number from 0 to 5"),
+        ("top_p", [-0.1, 1.1, float("nan"), None], "top p is .* a number from 0 to 1"),
+        ("top_p", [0, 0.0], "top p is .* leaves no token to draw"),
+        ("top_k", [-1, 2.0, True, 10**9], "top k is .* a whole number from 0 to"),
+        ("seed", [-1, 0.5, 2**32], "seed is .* a whole number from 0 to"),
+    ],
+)
+def test_impossible_ways_to_draw(name, values, message):
+    for value in values:
+        with pytest.raises(InputError, match=f"The {message}"):
+            InspectionOptions(**{name: value})
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t \u00a0\u3000"])

@@ -9,6 +9,7 @@ from transformer_core.training.data import (
     Pair,
     fingerprint,
     read_pairs,
+    read_text,
     split_pairs,
     with_all_references,
 )
@@ -85,6 +86,22 @@ def test_an_unusable_file_is_named(tmp_path, content, message):
 def test_a_file_of_bad_lines_only_is_refused_even_when_they_are_skipped(tmp_path):
     with pytest.raises(DataError, match="no good line in 2"):
         read_pairs(write(tmp_path, b"one\ntwo\n"), skip_bad_lines=True)
+
+
+@pytest.mark.parametrize("compress", [False, True])
+def test_a_text_is_read_as_it_is(tmp_path, compress):
+    text = "\n First:\r\n\tÄh,  so.\f\u2028\n\n"
+    content = b"\xef\xbb\xbf" + text.encode()
+    assert read_text(write(tmp_path, gzip.compress(content) if compress else content)) == text
+
+
+def test_an_unusable_text_is_named(tmp_path):
+    with pytest.raises(DataError, match="is empty"):
+        read_text(write(tmp_path, b""))
+    with pytest.raises(DataError, match="byte 4 is not UTF-8"):
+        read_text(write(tmp_path, b"abc\xff"))
+    with pytest.raises(DataError, match="there is no data file"):
+        read_text(tmp_path / "nowhere.txt")
 
 
 def test_a_missing_file_and_a_folder(tmp_path):

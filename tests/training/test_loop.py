@@ -18,8 +18,10 @@ import torch
 from transformer_core.trained import Translator
 from transformer_core.training.data import read_pairs, split_pairs
 from transformer_core.training.loop import train
+from transformer_core.training.options import TrainingOptions
 from transformer_core.training.schedule import learning_rate
 from transformer_core.training.tasks import translation
+from transformer_core.training.tasks.masked_words import MaskedWordsOptions
 from transformer_core.training.tasks.translation import TranslationOptions
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +65,7 @@ def options_for(data: Path, out: Path, **changes) -> TranslationOptions:
     return replace(options, **changes)
 
 
-def command_for(options: TranslationOptions) -> list[str]:
+def command_for(options: TrainingOptions) -> list[str]:
     given = {name: value for name, value in vars(options).items() if name != "snapshots"}
     arguments = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
     return ["-m", "transformer_core", "train", *arguments]
@@ -283,10 +285,10 @@ def test_bfloat16_products_learn_as_well(data, finished, tmp_path):
     assert {tensor.dtype for tensor in weights.values()} == {torch.float32}
 
 
-def in_two_processes(options: TranslationOptions) -> subprocess.CompletedProcess:
+def in_two_processes(options: TrainingOptions, *more: str) -> subprocess.CompletedProcess:
     launcher = ["-m", "torch.distributed.run", "--nproc-per-node=2", "--rdzv-backend=c10d"]
     return subprocess.run(
-        [sys.executable, *launcher, "--rdzv-endpoint=localhost:0", *command_for(options)],
+        [sys.executable, *launcher, "--rdzv-endpoint=localhost:0", *command_for(options), *more],
         cwd=ROOT,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
@@ -316,3 +318,19 @@ def test_two_processes_train_like_one_with_the_doubled_batch(data, tmp_path):
     models = [safetensors.torch.load_file(tmp_path / name / "model.safetensors") for name in ("one", "two")]
     for name, tensor in models[0].items():
         torch.testing.assert_close(models[1][name].float(), tensor.float(), atol=2e-3, rtol=1e-2)
+
+
+@pytest.mark.slow
+def test_two_processes_share_masked_words_too(data, tmp_path):
+    # Batches of one sentence leave the second process without a row, and only some tokens count: the mean is over them.
+    options = MaskedWordsOptions(
+        **{"data": data, "held_out": 10, "vocab_size": 400, "d_model": 16, "num_heads": 2, "d_ff": 32, "num_layers": 1}
+        | {"max_length": 64, "steps": 6, "warmup": 2, "dropout": 0.0, "average": 1, "checkpoint_every": 6}
+        | {"log_every": 2, "validate_every": 6, "device": "cpu", "precision": "float32", "schedule": "cosine"}
+        | {"weight_decay": 0.1, "batch_tokens": 20, "out": tmp_path / "one"}
+    )
+    train(options, "")
+    result = in_two_processes(replace(options, out=tmp_path / "two", batch_tokens=10), "--preset=tatoeba-bert")
+    assert result.returncode == 0, result.stderr
+    for row, same in zip(rows_of(tmp_path / "two"), rows_of(tmp_path / "one"), strict=True):
+        assert float(row["loss"]) == pytest.approx(float(same["loss"]), rel=1e-4)

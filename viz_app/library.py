@@ -7,6 +7,7 @@ import dataclasses
 import io
 import logging
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -184,8 +185,8 @@ def _state(name: str) -> list[tuple[Path, int, int]]:
 
     A hub name has none: what is downloaded does not change.
     """
-    if name in models():
-        folder = Path(bundled.PRETRAINED) / name
+    if (without_step := _bundled(name)) is not None:
+        folder = Path(bundled.PRETRAINED) / without_step
     elif not permissions().local_models or (folder := local_folder(name)) is None:
         return []
     try:
@@ -193,6 +194,45 @@ def _state(name: str) -> list[tuple[Path, int, int]]:
         return [(path, (status := path.stat()).st_mtime_ns, status.st_size) for path in files]
     except OSError:  # a file, a broken link, a folder that may not be read: loading it says so
         return []
+
+
+def outline(name: str) -> zoo.Outline:
+    """What a bundled model is, without its weights.
+
+    Raises:
+        ModelError: its files are missing or damaged.
+    """
+    state = _state(name)
+    try:
+        return _outline(name, tuple(state))
+    except (OSError, ValueError) as error:
+        raise ModelError(str(error)) from error
+
+
+@lru_cache(maxsize=64)
+def _outline(name: str, _files: tuple[tuple[Path, int, int], ...]) -> zoo.Outline:
+    return zoo.outline(name)
+
+
+def snapshots(name: str) -> tuple[int, ...]:
+    """The steps of its training at which a bundled model was kept, in rising order; mostly there are none."""
+    return zoo.snapshots(name)
+
+
+def snapshot_name(name: str, step: int) -> str:
+    """What a bundled model is called as it was after a step of its training. After the last, it is the model itself."""
+    return name if step == snapshots(name)[-1] else f"{name}@{step}"
+
+
+def without_snapshot(choice: ModelChoice) -> ModelChoice:
+    """The same for all snapshots of a model, which has the same layers and heads at every step."""
+    return dataclasses.replace(choice, name=_bundled(choice.name) or choice.name)
+
+
+def _bundled(name: str) -> str | None:
+    """The bundled model of this name, or of which this is a snapshot."""
+    names = models()
+    return next((each for each in (name, name.rpartition("@")[0]) if each in names), None)
 
 
 Content = str | Picture
@@ -270,29 +310,50 @@ def training_run(name: str) -> pd.DataFrame | None:
     Raises:
         ModelError: there is nothing in the file that can be drawn; the message says why.
     """
-    path = Path(bundled.PRETRAINED) / name / "training.csv"
-    if not path.is_file():
-        return None
-    return _read_run(str(path), path.stat().st_mtime_ns)
+    return _table(Path(bundled.PRETRAINED) / name / "training.csv", COLUMNS, ("step",))
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def _read_run(path: str, modified: int) -> pd.DataFrame:
-    """`modified` is part of the cache's key, so that a run that goes on can be watched."""
+def head_scores(name: str) -> pd.DataFrame | None:
+    """What each head did at the snapshots of the model's training, a row for each; None if that was not kept.
+
+    Columns: step, layer and head, which are counted from 0, and a share of attention from 0 to 1 for each score.
+
+    Raises:
+        ModelError: as `training_run`.
+    """
+    places = "step", "layer", "head"
+    return _table(Path(bundled.PRETRAINED) / name / "heads.csv", (*places, "previous_token", "prefix_matching"), places)
+
+
+def _table(path: Path, columns: tuple[str, ...], whole: tuple[str, ...]) -> pd.DataFrame | None:
+    return _read_table(str(path), path.stat().st_mtime_ns, columns, whole) if path.is_file() else None
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _read_table(path: str, modified: int, columns: tuple[str, ...], whole: tuple[str, ...]) -> pd.DataFrame:
+    """A file of numbers with a line of column names.
+
+    Args:
+        modified: part of the cache's key, so that a run that goes on can be watched.
+        columns: what it has to have. Its other columns of numbers come with them.
+        whole: of these, those that hold whole numbers, in every row.
+    """
+    name = Path(path).name
     text = Path(path).read_bytes().decode("utf-8", "replace")
     # A row that is being written, or whose writing was cut off, has no line end.
     complete = text[: text.rfind("\n") + 1]
     if not complete.strip():
-        raise ModelError("its training.csv is empty")
+        raise ModelError(f"its {name} is empty")
     try:
-        run = pd.read_csv(io.StringIO(complete), index_col=False)
+        table = pd.read_csv(io.StringIO(complete), index_col=False)
     except ValueError as error:
-        raise ModelError(f"its training.csv is no table: {error}") from error
-    if missing := [column for column in COLUMNS if column not in run.columns]:
-        raise ModelError(f"its training.csv lacks the columns {', '.join(missing)}")
-    if run.empty:
-        raise ModelError("its training.csv has no rows yet, only the names of its columns")
-    numbers = run[list(COLUMNS)].apply(pd.to_numeric, errors="coerce")
-    if (unreadable := numbers["step"].isna() | (numbers.isna() & run[list(COLUMNS)].notna()).any(axis=1)).any():
-        raise ModelError(f"row {int(unreadable.argmax()) + 1} of its training.csv holds no step, or not only numbers")
-    return numbers.astype({"step": int})
+        raise ModelError(f"its {name} is no table: {error}") from error
+    if missing := [column for column in columns if column not in table.columns]:
+        raise ModelError(f"its {name} lacks the columns {', '.join(missing)}")
+    if table.empty:
+        raise ModelError(f"its {name} has no rows yet, only the names of its columns")
+    numbers = table.apply(pd.to_numeric, errors="coerce")
+    bad = numbers[list(whole)].isna().any(axis=1) | (numbers.isna() & table.notna())[list(columns)].any(axis=1)
+    if bad.any():
+        raise ModelError(f"row {int(bad.argmax()) + 1} of its {name} holds no {whole[0]}, or not only numbers")
+    return numbers.astype(dict.fromkeys(whole, int))

@@ -4,6 +4,7 @@ import hashlib
 import io
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
 from PIL import Image, ImageDraw, UnidentifiedImageError
 
@@ -15,6 +16,9 @@ SUFFIXES = ("png", "jpg", "jpeg", "webp")
 
 MAX_MEGABYTES = 20
 """Of a file."""
+
+DIGITS = Path(__file__).parent / "images" / "digits"
+"""Handwritten digits, 8 x 8 pixels each, black on white. README.md there says where they are from."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,15 @@ def read(name: str, data: bytes) -> Picture:
             "This image has far too many pixels. Scale it down: a model sees a small copy anyway."
         ) from error
     return Picture(name, hashlib.sha256(data).hexdigest(), image)
+
+
+@cache
+def digits() -> dict[str, Picture]:
+    """A handwritten example of each digit, by what it is."""
+    pictures = {}
+    for path in sorted(DIGITS.glob("*.png")):
+        pictures[path.stem] = read(f"a handwritten {path.stem}", path.read_bytes())
+    return pictures
 
 
 @cache

@@ -12,7 +12,7 @@ from tests.viz_app.reading import TEXT, assert_calm, charts, has_view, heatmap, 
 from transformer_core.trained import Translator
 from transformer_core.zoo import bundled
 from viz_app.attention.explore import PINS
-from viz_app.examples import EXAMPLES
+from viz_app.examples import TRANSLATION
 
 HIDDEN = {"Cc", "Cf", "Zl", "Zp", "Zs", "Cs", "Co", "Cn"}
 """Unicode categories of characters that nobody can see, but inside an emoji."""
@@ -31,8 +31,8 @@ def show(app, text=TEXT, stack="cross", layer=1, head=1):
 def test_it_opens_on_a_translated_example(app):
     app.run()
     assert_calm(app)
-    assert app.text_input(key="text").value == EXAMPLES[0].text
-    assert app.get_by_key("example").value == EXAMPLES[0].topic
+    assert app.text_input(key="text").value == TRANSLATION.texts[0].text
+    assert app.get_by_key("example").value == TRANSLATION.texts[0].topic
     assert "headlight-answer" in words(app)
     assert has_view(app) and not charts(app)
 
@@ -107,7 +107,8 @@ def test_notes_are_shown_once_and_as_text(app, monkeypatch):
         return dataclasses.replace(original(self, text, options), notes=(note, "Another."))
 
     monkeypatch.setattr(bundled.InspectableTranslator, "inspect", inspect)
-    monkeypatch.setattr(bundled.InspectableTranslator, "notes", (note,))
+    notes = property(lambda self: (note,), lambda self, value: None)
+    monkeypatch.setattr(bundled.InspectableTranslator, "notes", notes, raising=False)
     app.run()
     assert_calm(app)
     shown = [caption.value for caption in app.caption if "Note:" in caption.value]
@@ -253,22 +254,22 @@ def test_a_pinned_pair_has_its_exact_weight_and_where_it_comes_from(app, transla
 def test_the_next_example_is_asked_for_from_the_view(app):
     app.run()
     app.button(key="next-example").click().run()
-    assert app.text_input(key="text").value == EXAMPLES[1].text
+    assert app.text_input(key="text").value == TRANSLATION.texts[1].text
     app.button(key="previous-example").click().run()
     app.button(key="previous-example").click().run()
     assert_calm(app)
-    assert app.text_input(key="text").value == EXAMPLES[-1].text
+    assert app.text_input(key="text").value == TRANSLATION.texts[-1].text
 
 
 def test_an_example_is_one_click_away(app):
     app.run()
-    app.get_by_key("example").set_value(EXAMPLES[2].topic).run()
+    app.get_by_key("example").set_value(TRANSLATION.texts[2].topic).run()
     assert_calm(app)
-    assert app.text_input(key="text").value == EXAMPLES[2].text
-    assert EXAMPLES[2].look_for in words(app)
+    assert app.text_input(key="text").value == TRANSLATION.texts[2].text
+    assert TRANSLATION.texts[2].look_for in words(app)
     app.text_input(key="text").set_value(TEXT).run()
     assert app.get_by_key("example").value is None
-    assert EXAMPLES[2].look_for not in words(app)
+    assert TRANSLATION.texts[2].look_for not in words(app)
 
 
 def test_beam_size_and_length_penalty_reach_the_search(app, monkeypatch):

@@ -60,7 +60,8 @@ def test_what_is_allowed(start, address, arguments, local_models, hub):
 def test_the_shipped_server_offers_a_model_of_ones_own(app):
     app.run()
     assert_calm(app)
-    assert app.selectbox(key="model").options == ["tiny-en-de", "Your own model"]
+    bundled, own = app.selectbox(key="model").options
+    assert bundled.startswith("tiny-en-de · ") and own == "Your own model"
 
 
 def test_a_public_server_offers_bundled_models_only_and_says_how_to_allow_others(app, start):
@@ -68,7 +69,7 @@ def test_a_public_server_offers_bundled_models_only_and_says_how_to_allow_others
     app.run()
     assert_calm(app)
     model = app.selectbox(key="model")
-    assert model.options == ["tiny-en-de"]
+    assert len(model.options) == 1 and model.options[0].startswith("tiny-en-de · ")
     assert "-- --allow-hub" in model.help and "--allow-local-models" in model.help
     assert not app.info
 

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from transformer_core.zoo import InputError
 from viz_app import library, link
 from viz_app.attention.answer import show_answer
+from viz_app.attention.example_choice import example_of
 from viz_app.attention.explore import explore
 from viz_app.attention.model_choice import choose_model, introduce
-from viz_app.attention.question import ask, example_of
+from viz_app.attention.question import ask
 from viz_app.attention.running import inspect, open_model
-from viz_app.errors import literal
+from viz_app.attention.snapshots import show_scores
 from viz_app.examples import examples_for
 from viz_app.permissions import permissions
 
@@ -29,26 +29,26 @@ def page() -> None:
     question, answer = st.columns(2, gap="medium")
     with question:
         # Together in one place: what appears there while a model loads moves nothing below, where somebody may type.
-        with st.container():
-            chosen = choose_model(names, allowed)
+        model_place, question_place, step_place = st.container(), st.container(), st.container()
+        with model_place:
+            chosen = choose_model(names, allowed, step_place)
             model = open_model(chosen.model) if chosen.model else None
         with introduction:
             introduce(model)
-        try:
+        with question_place:
             content, options = ask(model, chosen.options)
-        except InputError as error:
-            st.error(literal(str(error)))
-            return
     if chosen.model is None:
         answer.info(chosen.advice)
     if model is None:
         return
     with answer:
-        inspection = inspect(chosen.model, content, options)
+        inspection, content = inspect(chosen.model, content, options)
         if inspection is not None:
             show_answer(model, inspection, options)
-            if example := example_of(content, examples_for(model.languages)):
+            if example := example_of(content, examples_for(model)):
                 st.write(f"**Look for:** {example.look_for}")
+            if chosen.snapshot:
+                show_scores(*chosen.snapshot)
     if inspection is not None:
         explore(model, inspection, (chosen.model, content, options))
     link.tell_problems("Attention")

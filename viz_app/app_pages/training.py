@@ -1,5 +1,7 @@
 """The learning-rate schedule, and how the bundled models were trained."""
 
+from itertools import cycle
+
 import pandas as pd
 import streamlit as st
 
@@ -128,11 +130,11 @@ if run is None:
     st.stop()
 st.write(
     f"Measured while {escape_markdown(name)} was trained: {len(run):,} rows up to step {run['step'].max():,} of its "
-    "training.csv. Training loss and speed are means since the row before; validation loss and BLEU were measured at "
-    "their step."
+    "training.csv. Training loss and speed are means since the row before; what is called validation was measured at "
+    "its step, on data held out."
 )
 left, right = st.columns(2, gap="medium")
-for place, chart in zip([left, right] * len(figures.CHARTS), figures.CHARTS, strict=False):
+for place, chart in zip(cycle([left, right]), figures.charts_of(run.columns), strict=False):
     with place:
         st.subheader(chart.title)
         if run[list(chart.columns)].notna().any(axis=None):

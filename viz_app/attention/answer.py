@@ -7,7 +7,9 @@ import streamlit as st
 
 from transformer_core.inspection.inspection import Inspection, Prediction
 from transformer_core.zoo import InspectableModel, InspectionOptions
+from transformer_core.zoo.bundled.language_model import INDUCED
 from viz_app.attention.badge import judge
+from viz_app.attention.repetition import show_repetition
 from viz_app.attention.words import ANSWER, NO_ANSWER
 from viz_app.errors import literal
 from viz_app.figures.predictions import probability_bars
@@ -15,10 +17,12 @@ from viz_app.figures.predictions import probability_bars
 
 def show_answer(model: InspectableModel, inspection: Inspection, options: InspectionOptions) -> None:
     """The answer with what else was likely beside it, and how far the weights below can be relied on."""
-    if inspection.predictions:
+    # That of the induced token stands in the words.
+    predictions = [prediction for prediction in inspection.predictions if prediction.place != INDUCED]
+    if predictions:
         words, chart = st.columns(2, gap="small")
         with chart:
-            show_predictions(inspection.predictions)
+            show_predictions(predictions)
     else:
         words = st.container()
     with words:
@@ -32,8 +36,12 @@ def show_answer(model: InspectableModel, inspection: Inspection, options: Inspec
 def show_text(model: InspectableModel, inspection: Inspection, options: InspectionOptions) -> None:
     """The answer in words, or what takes its place."""
     name, answer, prompt = ANSWER[model.family], inspection.answer, ""
+    if "symbols" in model.abilities:
+        show_repetition(model.tokens(inspection.text), inspection)
+        if not options.new_tokens:
+            return
     if not (answer or options.new_tokens) and model.family in NO_ANSWER:
-        st.caption(NO_ANSWER[model.family])
+        st.info(NO_ANSWER[model.family])
         return
     if model.languages:
         name = model.languages[1]
@@ -42,6 +50,8 @@ def show_text(model: InspectableModel, inspection: Inspection, options: Inspecti
     elif model.family == "embedding" and options.second_text.strip():
         name = "Both texts"
     elif model.family == "causal":
+        if options.temperature:
+            name = f"{name}, drawn at temperature {options.temperature:g} with seed {options.seed}"
         prompt = f'<span class="headlight-prompt">{html.escape(inspection.text)}</span>'
     # Text from the model is escaped: it is shown as it is, whatever it holds.
     st.html(

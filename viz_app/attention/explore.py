@@ -19,7 +19,7 @@ from viz_app.components.attention_view import attention_view
 from viz_app.errors import literal, plain_errors
 from viz_app.figures.attention import MAX_HEATMAP_TOKENS, head_heatmap
 from viz_app.figures.theme import CHART_CONFIG
-from viz_app.library import ModelChoice, Request
+from viz_app.library import ModelChoice, Request, without_snapshot
 from viz_app.link.address import is_history_navigation
 
 NO_NUMBERS = (
@@ -48,7 +48,7 @@ def show(model: InspectableModel, inspection: Inspection, request: Request) -> N
     payload = maps(request)
     if payload is None:
         return
-    state, ordered = shown_state(payload.meta, request[0])
+    state, ordered = shown_state(payload.meta, without_snapshot(request[0]))
     if payload.is_pooled:
         payload = maps(request, Detail(state["stack"], state["layer"], state["head"])) or payload
     stack = inspection.stacks[state["stack"]]

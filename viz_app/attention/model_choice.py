@@ -4,14 +4,16 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from transformer_core.view.labels import clean_text
+from transformer_core.view.labels import clean_text, printable
 from transformer_core.zoo import InspectableModel
 from transformer_core.zoo.loading import DTYPES, local_folder
-from viz_app import library
+from viz_app import library, link
 from viz_app.attention.running import run_again
-from viz_app.attention.words import purpose, sizes
+from viz_app.attention.snapshots import choose_step
+from viz_app.attention.words import layers_and_heads, purpose, sizes, what
 from viz_app.errors import literal
 from viz_app.library import ModelChoice
+from viz_app.numbers import millions
 from viz_app.permissions import HOW_TO_ALLOW, Permissions
 
 OWN = "Your own model"
@@ -46,22 +48,33 @@ class Chosen:
     """The popover for what is rarely touched."""
     advice: str = ""
     """What to do as long as there is no model."""
+    snapshot: tuple[str, int] | None = None
+    """Name and training step, of a bundled model that was kept at several."""
 
 
-def choose_model(names: list[str], allowed: Permissions) -> Chosen:
-    """The model, its device and its precision."""
+def choose_model(names: list[str], allowed: Permissions, step_place: st.delta_generator.DeltaGenerator) -> Chosen:
+    """The model, its device and its precision.
+
+    Args:
+        step_place: where the step of its training is chosen.
+    """
     if not allowed.own_models and asks_for_own():
         st.info(HOW_TO_ALLOW)
+    choices = [*names, OWN] if allowed.own_models else names
+    # Not bound to the address, which would hold the whole label.
+    link.restore_value(link.MODEL, choices.__contains__)
+    is_own = st.session_state.get(link.MODEL, choices[0]) == OWN
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(
             "Model",
-            [*names, OWN] if allowed.own_models else names,
-            key="model",
-            bind="query-params",
+            choices,
+            format_func=label,
+            key=link.MODEL,
+            persist_state="session",
             help=None if allowed.own_models else HOW_TO_ALLOW,
-            width=180,
+            width=180 if is_own else "stretch",
         )
-        is_own = name == OWN
+        link.remember_value(link.MODEL, name, choices[0])
         if is_own:
             name = name_own(allowed)
         options = st.popover("Options")
@@ -69,21 +82,43 @@ def choose_model(names: list[str], allowed: Permissions) -> Chosen:
         device = st.selectbox(
             "Device", library.devices(), format_func=library.device_name, key="device", bind="query-params"
         )
-        if not is_own:
+        dtype = choose_precision() if is_own else "auto"
+    if not is_own:
+        with step_place:
+            step = choose_step(name)
+        if step is None:
             return Chosen(library.settled(ModelChoice(name, device)), options)
-        dtype = st.selectbox(
-            "Precision",
-            DTYPES,
-            key="dtype",
-            bind="query-params",
-            help="The number type of weights and computation. auto: float32 on a CPU, on a GPU the type that the model "
-            "was saved in. float16 can overflow, and is slow on many CPUs.",
+        return Chosen(
+            library.settled(ModelChoice(library.snapshot_name(name, step), device)), options, snapshot=(name, step)
         )
     if not name:
         return Chosen(None, options, name_a_model(allowed))
     if not opens_by_itself(name, allowed):
         return Chosen(None, options, PRESS_OPEN)
     return Chosen(library.settled(ModelChoice(name, device, dtype)), options)
+
+
+def label(name: str) -> str:
+    """A model for a list: what it is called, what it does, and how large it is."""
+    if name == OWN:
+        return name
+    try:
+        outline = library.outline(name)
+    except library.ModelError:  # opening it says what is wrong with it
+        return name
+    parts = name, what(outline), layers_and_heads(outline.stacks), millions(outline.num_parameters)
+    return " · ".join(map(printable, parts))
+
+
+def choose_precision() -> str:
+    return st.selectbox(
+        "Precision",
+        DTYPES,
+        key="dtype",
+        bind="query-params",
+        help="The number type of weights and computation. auto: float32 on a CPU, on a GPU the type that the model "
+        "was saved in. float16 can overflow, and is slow on many CPUs.",
+    )
 
 
 def name_a_model(allowed: Permissions) -> str:
@@ -146,7 +181,7 @@ def introduce(model: InspectableModel | None) -> None:
         pair = "-".join(literal(language) for language in model.languages)
         does = f"A real {pair} Transformer translates your sentence; see what each of its attention heads reads."
     else:
-        does = literal(purpose(model.name, model.architecture, model.family))
+        does = literal(purpose(model.name, model.architecture, model.family, model.abilities))
     st.markdown(does, width="content")
     more = " · see the notes" if model.notes else ""
     st.caption(

@@ -17,6 +17,7 @@ from transformer_core.zoo import InputError, InspectableModel, InspectionOptions
 from viz_app import library
 from viz_app.errors import literal
 from viz_app.library import Content, ModelChoice, Request
+from viz_app.pictures import Picture
 from viz_app.runs import Run, Watch
 
 Result = TypeVar("Result")
@@ -29,6 +30,9 @@ CURRENT = "current runs"
 
 STOPPED = "stopped runs"
 """Where a session keeps what its visitor stopped, by kind."""
+
+SEEN = "seen image"
+"""Where a session keeps the image that a model looked at last. It stays where the next one cannot be read."""
 
 SECONDS_UNSHOWN = 0.5
 """Shorter runs come and go unseen."""
@@ -51,17 +55,27 @@ def open_model(choice: ModelChoice) -> InspectableModel | None:
     return None
 
 
-def inspect(choice: ModelChoice, content: Content, options: InspectionOptions) -> Inspection | None:
-    """What the model makes of it; None, and a message on the page, if that cannot be or the visitor stopped it."""
+def inspect(choice: ModelChoice, content: Content, options: InspectionOptions) -> tuple[Inspection | None, Content]:
+    """What the model makes of it; None, and a message on the page, if that cannot be or the visitor stopped it.
+
+    Where an image cannot be read, the one before stays. Beside the result stands what it is about.
+    """
     asked = choice, content, options
     kept = "The text is still there." if isinstance(content, str) else "The image is still there."
     try:
-        return wait_for("inspect", asked, lambda watch: library.inspect(*asked, watch), kept)
+        inspection = wait_for("inspect", asked, lambda watch: library.inspect(*asked, watch), kept)
     except InputError as error:
         st.error(literal(str(error)))
+        former = st.session_state.get(SEEN)
+        if isinstance(content, Picture) and former not in (None, content):
+            return inspect(choice, former, options)
+        return None, content
     except library.ModelError as error:
         show_model_error(error)
-    return None
+        return None, content
+    if inspection is not None and isinstance(content, Picture):
+        st.session_state[SEEN] = content
+    return inspection, content
 
 
 def maps(request: Request, detail: Detail | None = None) -> Payload | None:

@@ -1,9 +1,9 @@
 """What the Attention page says about each kind of model. It names a language only where the model names it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from transformer_core.inspection.inspection import AttentionStack
-from transformer_core.zoo import Family, InspectableModel, StackShape
+from transformer_core.zoo import Ability, Family, InspectableModel, Outline, StackShape
 from viz_app.numbers import millions
 
 PURPOSE: dict[Family, str] = {
@@ -32,28 +32,61 @@ ANSWER: dict[Family, str] = {
 
 NO_ANSWER: dict[Family, str] = {
     "causal": "What the model expects next. To let it write, raise the new tokens in the options.",
-    "masked": "Mask a token below the text, and see what the model expects there.",
+    "masked": "No word is masked, so there is nothing to guess. Click a word below the text to mask it.",
     "encoder": "This model gives a vector for each token, and no answer in words. Its attention is below.",
     "image": "This model has no classes. What it reads from the image is below.",
 }
 """What there is to do, or to see, where a model gave no answer in words."""
 
 
-def purpose(name: str, architecture: str, family: Family) -> str:
+WHAT: dict[Family, str] = {
+    "text-to-text": "answers",
+    "causal": "writes on",
+    "masked": "guesses masked words",
+    "classifier": "classifies",
+    "embedding": "embeds",
+    "encoder": "encodes",
+    "image": "looks at images",
+}
+"""The same in a few words."""
+
+
+def what(outline: Outline) -> str:
+    """What a bundled model does, in a few words."""
+    if outline.languages:
+        return "translates {} into {}".format(*outline.languages)
+    if "symbols" in outline.abilities:
+        return "repeats sequences"
+    if "drawing" in outline.abilities:
+        return "reads digits"
+    return WHAT[outline.family]
+
+
+def purpose(name: str, architecture: str, family: Family, abilities: Collection[Ability] = ()) -> str:
     """What the model does, in a sentence. Of a folder, the last two names are enough to tell which it is."""
     short = "/".join(name.replace("\\", "/").rstrip("/").split("/")[-2:])
-    return f"{short}, a {architecture}, {PURPOSE[family]}; see what each of its attention heads reads."
+    does = PURPOSE[family]
+    if "symbols" in abilities:
+        does = "foretells how a sequence of symbols repeats"
+    elif "drawing" in abilities:
+        does = "names a handwritten digit"
+    return f"{short}, a {architecture}, {does}; see what each of its attention heads reads."
 
 
-def sizes(stacks: Sequence[StackShape], num_parameters: int) -> str:
-    """Layers, heads and parameters: "6 layers × 12 heads · 22.7 M parameters"."""
+def layers_and_heads(stacks: Sequence[StackShape]) -> str:
+    """Such as "6 layers × 12 heads" or "3 encoder + 3 decoder layers × 8 heads"."""
     # Cross attention is part of the decoder's layers.
     counted = [stack for stack in stacks if stack.name != "cross"]
     heads = _range(number for stack in stacks for number in stack.heads)
     layers = " + ".join(f"{len(stack.heads)}{'' if stack.name == 'self' else f' {stack.name}'}" for stack in counted)
     noun = "layer" if sum(len(stack.heads) for stack in counted) == 1 else "layers"
     head = "head" if heads == "1" else "heads"
-    return f"{layers} {noun} × {heads} {head} · {millions(num_parameters)} parameters"
+    return f"{layers} {noun} × {heads} {head}"
+
+
+def sizes(stacks: Sequence[StackShape], num_parameters: int) -> str:
+    """Layers, heads and parameters: "6 layers × 12 heads · 22.7 M parameters"."""
+    return f"{layers_and_heads(stacks)} · {millions(num_parameters)} parameters"
 
 
 def _range(numbers: Iterable[int]) -> str:

@@ -1,6 +1,6 @@
 """Figures of a training run: the learning-rate schedule, and what was measured on the way."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,13 +86,25 @@ CHARTS = (
     Chart(
         "Loss",
         {"loss": "training, with dropout", "validation_loss": "validation, without dropout"},
-        "label-smoothed loss (nats a token)",
+        "loss (nats a label)",
         ".4f",
     ),
     Chart("BLEU on validation sentences (greedy search)", {"validation_bleu": "BLEU"}, "BLEU", ".2f"),
     Chart("Learning rate", {"learning_rate": "learning rate"}, "learning rate", ".4e"),
-    Chart("Speed", {"tokens_per_second": "tokens per second"}, "source + target tokens a second", ",.0f"),
+    Chart("Speed", {"tokens_per_second": "tokens per second"}, "tokens a second", ",.0f"),
 )
+
+
+def charts_of(columns: Iterable[str]) -> list[Chart]:
+    """The diagrams for a training.csv: of what every training measures, and one for each figure of its own task."""
+    columns = list(columns)
+    known = {"step", "seconds", *(column for chart in CHARTS for column in chart.columns)}
+    others = [column for column in columns if column not in known]
+    names = [column.replace("_", " ") for column in others]
+    return [
+        *(chart for chart in CHARTS if set(chart.columns) <= set(columns)),
+        *(Chart(name.capitalize(), {column: name}, name, ".4~g") for column, name in zip(others, names, strict=True)),
+    ]
 
 
 def measured_curves(run: pd.DataFrame, chart: Chart) -> go.Figure:

@@ -4,16 +4,22 @@ Nothing in an address is trusted. What of a link cannot be is said in one messag
 """
 
 from viz_app.link.problems import note_link, note_problems, tell_problems
-from viz_app.link.texts import remember_texts, restore_texts
+from viz_app.link.texts import forget_texts, remember_texts, restore_texts
+from viz_app.link.values import DRAWING, MODEL, remember_value, restore_value
 from viz_app.link.view_state import VIEW_STATE, remember, restore
 
 __all__ = [
+    "DRAWING",
+    "MODEL",
     "VIEW_STATE",
+    "forget_texts",
     "note_link",
     "note_problems",
     "remember",
     "remember_texts",
+    "remember_value",
     "restore",
     "restore_texts",
+    "restore_value",
     "tell_problems",
 ]

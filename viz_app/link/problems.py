@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer_core.view.state import listed, quoted
 from viz_app.errors import literal
-from viz_app.link import address, texts, view_state
+from viz_app.link import address, texts, values, view_state
 
 Page = Literal["Attention", "Positions", "Training", "Models"]
 
@@ -20,10 +20,17 @@ BOUND: dict[Page, dict[str, str]] = {
         "dtype": "precision",
         "beam": "beam size",
         "penalty": "length penalty",
+        "step": "training step",
         "new": "number of new tokens",
+        "temperature": "temperature",
+        "top_k": "top k",
+        "top_p": "top p",
+        "seed": "seed",
         "chat": "Chat",
         "special": "Read special tokens",
-        "mask": "token",
+        "mask": "word",
+        "source": "kind of image",
+        "digit": "digit",
         "place": "list of probabilities",
         "exact": "Exact weights",
     },
@@ -47,10 +54,10 @@ BOUND: dict[Page, dict[str, str]] = {
         "preset": "published model to start from",
     },
 }
-"""The parameters that widgets of a page are bound to, and what they choose. A toggle has its label here."""
+"""The parameters that hold what widgets of a page choose, and what that is. A toggle has its label here."""
 
-OTHERS = (*view_state.PARAMETERS, *texts.PARAMETERS, "curves", "changes")
-"""Parameters that no widget is bound to."""
+OTHERS = (*view_state.PARAMETERS, *texts.PARAMETERS, values.DRAWING, "curves", "changes")
+"""Other parameters."""
 
 WORDS = {"model", "own", "mask", "place", "run"}
 """Parameters of widgets whose value may be any word, "inf" too."""

@@ -55,8 +55,12 @@ def texts_to_parameters(texts: Mapping[str, str], opening: str) -> tuple[dict[st
     return parameters, problems
 
 
-def texts_from_parameters(parameters: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The texts of a link as a text box shows them, and a sentence for each that is not as in the link."""
+def texts_from_parameters(parameters: Mapping[str, str], has_lines: bool = False) -> tuple[dict[str, str], list[str]]:
+    """The texts of a link as a text box shows them, and a sentence for each that is not as in the link.
+
+    Args:
+        has_lines: whether the box of "text" has several lines.
+    """
     texts = {}
     problems = []
     for name, packed in PACKED.items():
@@ -67,27 +71,35 @@ def texts_from_parameters(parameters: Mapping[str, str]) -> tuple[dict[str, str]
                 problems.append(f"The {NOUNS[name]} in the link is damaged. Perhaps the link was cut off.")
         if found is None:
             continue
-        texts[name] = one_line(clean_text(found))
+        keeps_lines = has_lines and name == "text"
+        texts[name] = without_controls(clean_text(found), keeps_lines)
         if texts[name] != found:
-            problems.append(
-                f"The {NOUNS[name]} in the link has line breaks or control characters; here they are blanks."
-            )
+            what = "control characters" if keeps_lines else "line breaks or control characters"
+            problems.append(f"The {NOUNS[name]} in the link has {what}; here they are blanks.")
     return texts, problems
 
 
-def one_line(text: str) -> str:
-    """The text with a blank for each line break and control character, which a text box would hide from its reader."""
+def without_controls(text: str, keeps_lines: bool = False) -> str:
+    """The text with a blank for each control character, which a text box would hide from its reader.
+
+    Args:
+        keeps_lines: whether a line break is none of them.
+    """
+    kept = "\n" if keeps_lines else ""
     characters = text.replace("\r\n", "\n")
-    return "".join(" " if unicodedata.category(each) in ("Cc", "Zl", "Zp") else each for each in characters)
+    return "".join(
+        " " if unicodedata.category(each) in ("Cc", "Zl", "Zp") and each not in kept else each for each in characters
+    )
 
 
-def restore_texts(opening: str) -> list[str]:
+def restore_texts(opening: str, has_lines: bool = False) -> list[str]:
     """Put the texts of the address into their boxes, which are created afterwards.
 
     That happens when the page opens, and when the visitor goes back or forward.
 
     Args:
         opening: as in `texts_to_parameters`.
+        has_lines: as in `texts_from_parameters`.
 
     Returns:
         A sentence for each text that is not as in the address.
@@ -96,7 +108,7 @@ def restore_texts(opening: str) -> list[str]:
     if not is_first and not address.is_history_navigation():
         return []
     st.session_state[RESTORED] = True
-    texts, problems = texts_from_parameters(st.query_params)
+    texts, problems = texts_from_parameters(st.query_params, has_lines)
     for name in PACKED:
         if name in texts:
             st.session_state[name] = texts[name]
@@ -114,6 +126,11 @@ def remember_texts(texts: Mapping[str, str], opening: str) -> list[str]:
     parameters, problems = texts_to_parameters(texts, opening)
     address.write([parameter for name in texts for parameter in (name, PACKED[name])], parameters)
     return problems
+
+
+def forget_texts() -> None:
+    """Take the texts out of the address, as where an image is looked at."""
+    address.write(PARAMETERS, {})
 
 
 def _length(parameter: Mapping[str, str]) -> int:

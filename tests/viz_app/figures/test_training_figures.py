@@ -36,3 +36,11 @@ def test_a_measured_curve_skips_steps_without_a_measurement():
     training, validation = figures.measured_curves(run, figures.CHARTS[0]).data
     assert list(training.x) == [10, 20, 30]
     assert list(validation.x) == [20] and list(validation.y) == [2.5]
+
+
+def test_every_figure_of_a_task_has_a_chart():
+    measured = ["step", "learning_rate", "loss", "tokens_per_second", "seconds", "validation_loss"]
+    assert [chart.title for chart in figures.charts_of(measured)] == ["Loss", "Learning rate", "Speed"]
+    charts = figures.charts_of([*measured, "validation_bleu", "masked_accuracy"])
+    assert [chart.title for chart in charts][1] == "BLEU on validation sentences (greedy search)"
+    assert charts[-1].title == "Masked accuracy" and list(charts[-1].columns) == ["masked_accuracy"]

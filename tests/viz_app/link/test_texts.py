@@ -11,7 +11,7 @@ from hypothesis import given, strategies
 from streamlit.testing.v1 import AppTest
 
 from viz_app.link import address
-from viz_app.link.texts import MAX_ADDRESS, MAX_BYTES, one_line, texts_from_parameters, texts_to_parameters
+from viz_app.link.texts import MAX_ADDRESS, MAX_BYTES, texts_from_parameters, texts_to_parameters, without_controls
 
 OPENING = "How it opens."
 
@@ -125,13 +125,13 @@ def test_no_address_breaks_it(parameters):
     texts, _ = texts_from_parameters(parameters)
     for text in texts.values():
         text.encode()
-        assert one_line(text) == text
+        assert without_controls(text) == text
 
 
 def test_a_text_is_on_one_line():
-    assert one_line("a\r\nb\nc\td\x00e\u2028f g") == "a b c d e f g"
+    assert without_controls("a\r\nb\nc\td\x00e\u2028f g") == "a b c d e f g"
     assert texts_from_parameters({"text": "one\ntwo"}) == ({"text": "one two"}, [BLANKS])
-    assert one_line("\u202e🙂 שלום\u00a0") == "\u202e🙂 שלום\u00a0"
+    assert without_controls("\u202e🙂 שלום\u00a0") == "\u202e🙂 שלום\u00a0"
 
 
 # --- With a session and its address ----------------------------------------------------------------------------------

@@ -1,0 +1,72 @@
+"""A model at several steps of its training: a slider over them, and how its heads came to do what they do."""
+
+from typing import Any
+
+import streamlit as st
+
+from viz_app import library, link
+from viz_app.errors import literal
+from viz_app.figures.head_scores import MEANING, SCORES, head_scores
+
+
+def choose_step(name: str) -> int | None:
+    """The step of its training after which a bundled model is looked at; None if there is nothing to choose."""
+    steps = library.snapshots(name)
+    if len(steps) < 2:
+        return None
+    step = st.select_slider(
+        "After training step",
+        steps,
+        value=steps[-1],
+        format_func="{:,}".format,
+        key="step",
+        bind="query-params",
+        help="The model as it was at that step, with your text, layer, head and pins. At the end: the trained model.",
+    )
+    offer_best_heads(name, step)
+    return step
+
+
+def offer_best_heads(name: str, step: int) -> None:
+    """For each score, a button that leads to the head that has most of it after a step."""
+    try:
+        scores = library.head_scores(name)
+    except library.ModelError:  # where they are to be drawn, it is said what is wrong with them
+        return
+    if scores is None or (now := scores[scores["step"] == step]).empty:
+        return
+    with st.container(horizontal=True):
+        for column, title in SCORES.items():
+            best = now.loc[now[column].idxmax()]
+            layer, head = int(best["layer"]), int(best["head"])
+            st.button(
+                f"{title}: layer {layer + 1}, head {head + 1} · {best[column]:.2f}",
+                key=f"best-{column}",
+                on_click=open_head,
+                args=(layer, head),
+                help=f"The head with the highest score at this step: {MEANING[column]}. Press to see its attention.",
+            )
+
+
+def show_scores(name: str, step: int) -> None:
+    """How the heads of a model came to do what they do."""
+    try:
+        scores = library.head_scores(name)
+    except library.ModelError as error:
+        st.caption(f"The scores of its heads cannot be drawn: {literal(str(error))}.")
+        return
+    if scores is not None:
+        st.plotly_chart(
+            head_scores(scores, step),
+            key="scores",
+            config={"displayModeBar": False},
+            alt=f"For every head of {name}, at each snapshot of its training: {', and '.join(MEANING.values())}.",
+        )
+
+
+def open_head(layer: int, head: int) -> None:
+    """Have the linked view show one head."""
+    shown: Any = st.session_state.get(link.VIEW_STATE)
+    if isinstance(shown, dict):
+        choice = {"layer": layer, "head": head, "layers": [layer], "heads": [head], "combine": "head"}
+        st.session_state[link.VIEW_STATE] = shown | choice

@@ -33,6 +33,7 @@ QUESTIONS = [
     ("causal", TEXT, {}),
     ("causal", TEXT, {"new_tokens": 12}),
     ("causal", TEXT, {"new_tokens": 60}),  # more than there are positions left
+    ("causal", TEXT, {"new_tokens": 12, "temperature": 1.5, "top_k": 20, "top_p": 0.9, "seed": 4}),
     ("text-to-text", TEXT, {"beam_size": 1}),
     ("text-to-text", TEXT, {"beam_size": 4, "length_penalty": 1.5}),
     ("text-to-text", "The <pad> cat.", {"beam_size": 2, "read_special_tokens": True}),

@@ -3,13 +3,17 @@
 import hashlib
 import shutil
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from tests import tiny_trained
 from transformer_core import zoo
+from transformer_core.inspection import export
 from transformer_core.trained.folder import save_snapshot
-from transformer_core.zoo import InputError
+from transformer_core.view.payload import build
+from transformer_core.zoo import InputError, InspectionOptions
 from transformer_core.zoo import bundled as bundled_module
 
 KINDS = {
@@ -98,6 +102,28 @@ def test_every_kind_opens_by_name_and_by_folder(all_kinds, tiny_translator_folde
     assert (by_name.name, by_folder.name) == (kind, str(all_kinds / kind))
     digest = hashlib.sha256((all_kinds / kind / "model.safetensors").read_bytes()).hexdigest()
     assert by_name.weights_hash == by_folder.weights_hash == digest[:12]
+
+
+INPUTS = {
+    "gpt": ("Speak,\n the cat", InspectionOptions(new_tokens=3, temperature=1.0)),
+    "symbols": ("a B 7 a", InspectionOptions()),
+    "bert": ("The cat sleeps.", InspectionOptions(masked=(1,))),
+    "vit": (Image.linear_gradient("L").resize((8, 8)), InspectionOptions()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_drawn_and_exported(all_kinds, tmp_path, kind):
+    inspection = zoo.load(kind, "cpu").inspect(*INPUTS[kind])
+    stack = inspection.stacks["self"]
+    payload = build(inspection)
+    (sent,) = payload.meta["stacks"]
+    assert (sent["name"], sent["heads"], len(sent["queries"])) == ("self", [4, 4], len(stack.query_tokens))
+    assert (payload.meta["image"] is not None) == (kind == "vit")
+    for suffix in ("npz", "json", "csv", "html"):
+        export.save(inspection, tmp_path / f"seen.{suffix}")
+    with np.load(tmp_path / "seen.npz") as arrays:
+        assert np.array_equal(arrays["self.1"], stack.weights(1).numpy())
 
 
 def test_an_outline_says_what_the_model_says(all_kinds, tiny_translator_folder):

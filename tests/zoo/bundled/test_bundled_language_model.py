@@ -187,3 +187,19 @@ def test_several_tokens_may_have_followed(symbols):
 def test_without_a_repetition_there_is_no_induced_token(symbols, model):
     assert [prediction.place for prediction in symbols.inspect("a B 7 c").predictions] == ["next token"]
     assert [prediction.place for prediction in model.inspect("a a a").predictions] == ["next token"]
+
+
+def test_special_tokens_are_never_written(monkeypatch):
+    for trained in (tiny_trained.language_model(), tiny_trained.symbol_model()):
+        special, logits = list(trained.tokenizer.special_ids), trained.model.logits
+
+        def likeliest_special(hidden, special=special, logits=logits):
+            likely = logits(hidden)
+            likely[..., special] += 1000
+            return likely
+
+        monkeypatch.setattr(trained.model, "logits", likeliest_special)
+        for temperature in (0.0, 2.0):
+            written = trained.go_on(trained.ids("a"), 10, Sampler(temperature))
+            assert len(written) == 10
+            assert not set(special) & set(written)

@@ -1,6 +1,7 @@
 """The Models page: what is here, the published sizes, their costs, and the playground."""
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
@@ -197,6 +198,20 @@ def test_a_card_shows_a_model_and_links_to_it(app, pretrained):
     assert "A model of the tests." in words(page)
     (opening,) = (each.proto for each in page.get("page_link"))
     assert (opening.label, opening.query_string) == ("Open on the Attention page", "model=tiny-en-de")
+
+
+def test_a_cards_link_opens_its_model_after_another_was_open(app, pretrained, tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        shutil.copytree(pretrained / "tiny-en-de", tmp_path / name)
+    monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
+    app.run()
+    assert app.session_state["model"] == "one"
+    app.switch_page("app_pages/models.py").run()
+    # What the browser does with the card's link.
+    app.query_params["model"] = "two"
+    app.switch_page("app_pages/attention.py").run()
+    assert_calm(app)
+    assert app.session_state["model"] == "two"
 
 
 def test_models_that_cannot_be_read_leave_the_others(app, pretrained, tmp_path, monkeypatch):

@@ -257,4 +257,5 @@ else:
                 st.metric(f"FLOPs {unit}", number, width="content")
     show_parts("this design", wanted.config, parts, "playground")
 st.caption(f"The context is the one chosen above. Fields that change none of these numbers are left out: {LEFT_OUT}.")
+link.read_again(link.MODEL)
 link.tell_problems("Models")

@@ -5,7 +5,7 @@ Nothing in an address is trusted. What of a link cannot be is said in one messag
 
 from viz_app.link.problems import note_link, note_problems, tell_problems
 from viz_app.link.texts import forget_texts, remember_texts, restore_texts
-from viz_app.link.values import DRAWING, MODEL, remember_value, restore_value
+from viz_app.link.values import DRAWING, MODEL, read_again, remember_value, restore_value
 from viz_app.link.view_state import VIEW_STATE, remember, restore
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "forget_texts",
     "note_link",
     "note_problems",
+    "read_again",
     "remember",
     "remember_texts",
     "remember_value",

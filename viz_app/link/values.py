@@ -30,6 +30,11 @@ def restore_value(name: str, is_possible: Callable[[str], bool]) -> bool:
     return value is None
 
 
+def read_again(name: str) -> None:
+    """Have `restore_value` read the address the next time, because a link to another page may say something new."""
+    st.session_state.pop(f"{name} of the link", None)
+
+
 def remember_value(name: str, value: str, opening: str = "") -> None:
     """Write a parameter's value into the address, unless it is what the page opens with."""
     address.write([name], {} if value == opening else {name: value})

@@ -119,7 +119,7 @@ def test_a_language_model_goes_on_with_several_lines(app, families):
     model = trained.load(families / "shakespeare-gpt", "cpu")
     written = model.tokenizer.decode(greedy(model, text, 4))
     shown = words(app)
-    assert f'<span class="headlight-prompt">{text}</span>' in shown and "drawn at" not in shown
+    assert f'<span class="headlight-prompt">{text}</span>' in shown and "Sample (" not in shown
     with torch.no_grad():
         expected = model.model(torch.tensor([model.ids(text)]))[0, -1].softmax(-1).topk(5).values
     np.testing.assert_allclose(bars(app)[1], expected, rtol=1e-4)
@@ -128,7 +128,7 @@ def test_a_language_model_goes_on_with_several_lines(app, families):
 
 def test_a_sample_comes_again_with_its_link_and_another_with_another_seed(app):
     show(app, "shakespeare-gpt", temperature="1.5", new="12", seed="7", top_k="50", top_p="0.9")
-    assert "drawn at temperature 1.5 with seed 7" in words(app)
+    assert "Sample (temperature 1.5, seed 7)" in words(app)
     first = html(app)
     assert address(app) | {"temperature": "1.5", "new": "12", "seed": "7", "top_k": "50", "top_p": "0.9"} == address(
         app

@@ -20,7 +20,8 @@ def show_answer(model: InspectableModel, inspection: Inspection, options: Inspec
     # That of the induced token stands in the words.
     predictions = [prediction for prediction in inspection.predictions if prediction.place != INDUCED]
     if predictions:
-        words, chart = st.columns(2, gap="small")
+        # A sequence needs more room than a class or a few words.
+        words, chart = st.columns([2, 1] if "symbols" in model.abilities else 2, gap="small")
         with chart:
             show_predictions(predictions)
     else:
@@ -51,7 +52,7 @@ def show_text(model: InspectableModel, inspection: Inspection, options: Inspecti
         name = "Both texts"
     elif model.family == "causal":
         if options.temperature:
-            name = f"{name}, drawn at temperature {options.temperature:g} with seed {options.seed}"
+            name = f"Sample (temperature {options.temperature:g}, seed {options.seed})"
         prompt = f'<span class="headlight-prompt">{html.escape(inspection.text)}</span>'
     # Text from the model is escaped: it is shown as it is, whatever it holds.
     st.html(

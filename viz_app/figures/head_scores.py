@@ -43,7 +43,7 @@ def head_scores(scores: pd.DataFrame, step: int) -> go.Figure:
                 row=1,
                 col=column,
             )
-        figure.add_vline(step, line={"width": 1.5, "dash": "dot"}, row=1, col=column)
+        figure.add_vline(step, line={"width": 1.5, "dash": "dot", "color": "gray"}, row=1, col=column)
     figure.update_yaxes(range=[-0.03, 1.03], nticks=3, fixedrange=True)
     figure.update_xaxes(nticks=4, fixedrange=True)
     figure.update_annotations(font={"size": 13})

@@ -158,12 +158,15 @@ def test_exports(both, family, tmp_path):
             assert ours[name].shape == array.shape
 
 
-def test_half_precision(folders):
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_half_precision(folders, dtype):
+    """In every tensor: transformers keeps some of T5's in float32 beside float16."""
     for family in FAMILIES:
-        model = zoo.load(folders[family], device="cpu", dtype="bfloat16", hub=False, implementation="headlight")
+        model = zoo.load(folders[family], device="cpu", dtype=dtype, hub=False, implementation="headlight")
         inspection = model.inspect(IMAGE if family == "image" else TEXT, InspectionOptions(beam_size=1))
-        assert (model.dtype, inspection.provenance.dtype) == (torch.bfloat16, "bfloat16")
-        assert {call.query.dtype for stack in inspection.stacks.values() for call in stack.calls} == {torch.bfloat16}
+        assert inspection.provenance.dtype == dtype
+        assert {parameter.dtype for parameter in model.network.parameters()} == {getattr(torch, dtype)}
+        assert max(inspection.certificate, inspection.row_sum_error) < 5e-2
 
 
 def test_another_architecture(tiny_checkpoints):

@@ -51,6 +51,15 @@ def size_rows(folder: Path, model: nn.Module) -> dict[str, str]:
     return {"parameters": f"{parameters:,}", "weights": f"float16, {size:.1f} MB"}
 
 
+def licence_of_weights(options: TrainingOptions) -> str:
+    """Under what the weights stand, and whose work they learned from."""
+    credit = f" It is: {options.credit}." if options.credit else ""
+    return (
+        "The weights are under the Apache License 2.0, like the code. What they learned from is not part of this "
+        f"repository.{credit}"
+    )
+
+
 def training_section(options: TrainingOptions, outcome: Outcome, data: list[str], settings: str, course: str) -> str:
     """The command, the data, the time, the hardware and the optimizer.
 

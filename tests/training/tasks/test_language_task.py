@@ -34,7 +34,7 @@ def options_for(data, out, **changes) -> LanguageOptions:
 @pytest.fixture(scope="module")
 def finished(data, tmp_path_factory):
     out = tmp_path_factory.mktemp("language") / "model"
-    train(options_for(data, out), "python -m transformer_core train ...")
+    train(options_for(data, out, credit="made up"), "python -m transformer_core train ...")
     return out
 
 
@@ -103,6 +103,7 @@ def test_a_run_writes_the_model_its_course_and_its_card(finished):
     assert (
         f"| validation | {len(validation):,} | {tokens:,} | {loss.per_token:.3f} | {loss.per_character:.3f} |" in card
     )
+    assert "- Data: made up" in card and "repository. It is: made up." in card
     assert "publishes 1.47" in card and "python -m transformer_core train ..." in card
 
 

@@ -15,7 +15,13 @@ from transformer_core.text import Tokenizer
 from transformer_core.trained import TrainedLanguageModel
 from transformer_core.trained.folder import TOKENIZER
 from transformer_core.training.data import fingerprint_of_lines, read_text
-from transformer_core.training.model_card import PIECES, size_rows, training_section, write_model_card
+from transformer_core.training.model_card import (
+    PIECES,
+    licence_of_weights,
+    size_rows,
+    training_section,
+    write_model_card,
+)
 from transformer_core.training.options import TrainingOptions, about, option
 from transformer_core.training.record import Record
 from transformer_core.training.task import NO_LABEL, Outcome, Task
@@ -220,13 +226,11 @@ characters. With the same file at hand, this measures the validation loss again:
                 settings="",
                 course="validation loss, a token and a character",
             ),
-            licence=LICENCE,
+            licence=licence_of_weights(options),
             limits=LIMITS,
         )
         return [_line("validation", validation), _line("training", train)]
 
-
-LICENCE = """The weights are under the Apache License 2.0, like the code. The text is not part of this repository."""
 
 LIMITS = """It knows one book's language and no world: what it writes sounds like its text and means little. Words and
 spellings of today are cut into small pieces."""

@@ -19,7 +19,13 @@ from transformer_core.trained.folder import TOKENIZER
 from transformer_core.training.batches import plan_by_length
 from transformer_core.training.data import Split, fingerprint_of_lines, read_pairs
 from transformer_core.training.masking import SHARE, choose, disguise
-from transformer_core.training.model_card import PIECES, size_rows, training_section, write_model_card
+from transformer_core.training.model_card import (
+    PIECES,
+    licence_of_weights,
+    size_rows,
+    training_section,
+    write_model_card,
+)
 from transformer_core.training.options import TrainingOptions, about, option
 from transformer_core.training.record import Record
 from transformer_core.training.task import NO_LABEL, Outcome, Task
@@ -277,15 +283,11 @@ occurs in the training data. With the same file at hand, this measures the test 
                 settings="",
                 course="validation loss and accuracy",
             ),
-            licence=LICENCE,
+            licence=licence_of_weights(options),
             limits=LIMITS,
         )
         return [_line(name, result) for name, result in results.items()]
 
-
-LICENCE = (
-    """The weights are under the Apache License 2.0, like the code. The sentences are not part of this repository."""
-)
 
 LIMITS = """It knows short everyday sentences. Long texts, names and rare words are beyond it, and its guesses say what
 is usual in such sentences, not what is true."""

@@ -175,8 +175,8 @@ SYMBOLS = Examples(
         Example(
             "Once repeated",
             "K T B Q A M D R K T B Q A",
-            "The last “A” was there before, and “M” followed it. The head that looks one behind “A” has learned to "
-            "repeat: an induction head.",
+            "Which heads of layer 2 read “M” from the last “A”? They have learned to repeat: induction heads. Move the "
+            "training step back, and see when they do.",
         ),
         Example(
             "Early in the repetition",
@@ -191,7 +191,8 @@ SYMBOLS = Examples(
         Example(
             "Nothing repeats",
             "A B C D E F G H",
-            "“H” was never there before, so there is nothing to copy: the guess is spread out.",
+            "“H” was not there before, so there is nothing to copy. The model has seen nothing but repetitions, and "
+            "still expects a symbol that was there: which one do the heads of layer 2 read?",
         ),
     ),
     new_tokens=0,

@@ -69,9 +69,7 @@ def test_the_list_of_models_says_what_each_does(app, families):
     show(app, "induction")
     options = dict(option.split(" · ", 1) for option in app.selectbox(key="model").options if " · " in option)
     assert set(options) == {*NAMES, "tiny-en-de"}
-    assert options["tiny-en-de"].startswith(
-        "translates English into German · 2 encoder + 2 decoder layers × 4 heads · "
-    )
+    assert options["tiny-en-de"].startswith("translates English into German · 2 + 2 layers × 4 heads · ")
     model = trained.load(families / "shakespeare-gpt", "cpu").model
     count = sum(parameter.numel() for parameter in model.parameters())
     assert options["shakespeare-gpt"] == f"writes on · 2 layers × 4 heads · {count:,}"

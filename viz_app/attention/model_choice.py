@@ -106,7 +106,7 @@ def label(name: str) -> str:
         outline = library.outline(name)
     except library.ModelError:  # opening it says what is wrong with it
         return name
-    parts = name, what(outline), layers_and_heads(outline.stacks), millions(outline.num_parameters)
+    parts = name, what(outline), layers_and_heads(outline.stacks, is_short=True), millions(outline.num_parameters)
     return " · ".join(map(printable, parts))
 
 

@@ -73,12 +73,13 @@ def purpose(name: str, architecture: str, family: Family, abilities: Collection[
     return f"{short}, a {architecture}, {does}; see what each of its attention heads reads."
 
 
-def layers_and_heads(stacks: Sequence[StackShape]) -> str:
-    """Such as "6 layers × 12 heads" or "3 encoder + 3 decoder layers × 8 heads"."""
+def layers_and_heads(stacks: Sequence[StackShape], is_short: bool = False) -> str:
+    """Such as "6 layers × 12 heads" or "3 encoder + 3 decoder layers × 8 heads", in short "3 + 3 layers × 8 heads"."""
     # Cross attention is part of the decoder's layers.
     counted = [stack for stack in stacks if stack.name != "cross"]
     heads = _range(number for stack in stacks for number in stack.heads)
-    layers = " + ".join(f"{len(stack.heads)}{'' if stack.name == 'self' else f' {stack.name}'}" for stack in counted)
+    names = ["" if is_short or stack.name == "self" else f" {stack.name}" for stack in counted]
+    layers = " + ".join(f"{len(stack.heads)}{name}" for stack, name in zip(counted, names, strict=True))
     noun = "layer" if sum(len(stack.heads) for stack in counted) == 1 else "layers"
     head = "head" if heads == "1" else "heads"
     return f"{layers} {noun} × {heads} {head}"

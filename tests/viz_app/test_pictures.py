@@ -1,5 +1,6 @@
 """Images from visitors: what is read, and what is refused in words."""
 
+import dataclasses
 import io
 import struct
 import zlib
@@ -9,7 +10,7 @@ import pytest
 from PIL import Image
 
 from transformer_core.zoo import InputError
-from viz_app.pictures import drawn, read
+from viz_app.pictures import digits, drawn, read
 
 
 def saved(image: Image.Image, format: str) -> bytes:
@@ -54,3 +55,18 @@ def test_a_bomb_is_refused_before_it_is_decoded():
     bomb = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
     with pytest.raises(InputError, match="far too many pixels"):
         read("bomb.png", bomb)
+
+
+def test_the_example_digits_are_images_that_training_held_out():
+    from transformer_core.training.tasks.digits import DigitsOptions, read_digits, split_digits
+
+    options = {field.name: field.default for field in dataclasses.fields(DigitsOptions)}
+    _, held_out = split_digits(read_digits()[0], options["held_out_share"], options["seed"])
+    known = {
+        (str(int(label)), (image[0] * 16).round().byte().numpy().tobytes())
+        for image, label in zip(held_out.images, held_out.label_ids, strict=True)
+    }
+    assert list(digits()) == list("0123456789")
+    for label, picture in digits().items():
+        grey = np.asarray(picture.image.convert("L")).astype(float)
+        assert (label, np.round(16 * (1 - grey / 255)).astype(np.uint8).tobytes()) in known

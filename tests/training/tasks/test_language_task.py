@@ -81,6 +81,7 @@ def test_an_epoch_reads_windows_of_the_training_text_once(data, finished):
     assert task.tokenizer.decode(task.stream.tolist()) == TEXT[: int(len(TEXT) * 0.9)]
     plans = [task.plan(epoch, processes=1) for epoch in (0, 0, 1)]
     assert plans[0] == plans[1] != plans[2]
+    assert plans[0][0][0] % 24 != plans[2][0][0] % 24, "windows begin elsewhere"
     starts = sorted(start for rows in plans[0] for start in rows)
     assert np.diff(starts).tolist() == [24] * (len(starts) - 1)
     assert starts[0] < 24 and starts[-1] + 2 * 24 > len(task.stream)

@@ -263,7 +263,7 @@ measures them again:
                     f"{options.length} tokens; only what comes again counts.",
                 ],
                 settings="",
-                course="loss, accuracy and the highest scores of a head on the sequences above",
+                course="the loss, the accuracy and the highest scores of a head on the sequences above",
             ),
             licence="The weights are under the Apache License 2.0, like the code.",
             limits="It knows no language: letters and digits are symbols without a meaning, and it can only repeat.",

@@ -39,6 +39,11 @@ def test_segments_are_added_and_the_sum_is_normalised():
     assert torch.equal(ours(IDS), ours(IDS, segment_ids=torch.zeros_like(IDS)))
 
 
+def test_segments_are_not_overlooked_by_a_model_without_them():
+    with pytest.raises(ValueError, match=r"no segments apart \(num_segments=0\): leave segment_ids out"):
+        embedding()(IDS, segment_ids=torch.zeros_like(IDS))
+
+
 def test_what_is_learned_and_not_scaled_starts_small():
     ours = embedding(vocab_size=5000, max_length=5000, positions="learned", scale_embeddings=False)
     for table in (ours.tokens, ours.learned_positions):

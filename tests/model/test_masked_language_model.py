@@ -58,6 +58,8 @@ def test_segments():
     first = model(text)
     assert torch.equal(model(text, torch.zeros_like(text)), first)
     assert not torch.allclose(model(text, torch.tensor([[0, 0, 0, 1, 1, 1]])), first)
+    with pytest.raises(ValueError, match="num_segments=0"):
+        small(num_segments=0)(text, torch.zeros_like(text))
 
 
 @torch.inference_mode()

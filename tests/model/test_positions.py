@@ -128,6 +128,11 @@ def test_rotary_positions_are_gpt_js(start):
     torch.testing.assert_close(rotate(x, start), expected)
 
 
+def test_a_dimension_without_its_pair_is_refused():
+    with pytest.raises(ValueError, match="d=5 is odd"):
+        rotate(torch.ones(3, 5))
+
+
 def test_one_pair_is_turned_by_one_radian_a_position():
     turned = rotate(torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
     expected = [[1, 0], [math.cos(1), math.sin(1)], [-math.sin(2), math.cos(2)]]

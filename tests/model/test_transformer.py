@@ -169,9 +169,9 @@ def test_the_cache_takes_several_tokens_at_once_too():
     torch.testing.assert_close(torch.cat(steps, 1), model.decode(target, memory, None), atol=1e-5, rtol=1e-4)
 
 
-@pytest.mark.parametrize("missing", ["num_encoder_layers", "num_decoder_layers"])
-def test_an_encoder_decoder_has_both(missing):
-    with pytest.raises(ValueError, match="at least one layer of each"):
+@pytest.mark.parametrize("missing", ["num_encoder_layers", "num_decoder_layers", "vocab_size"])
+def test_an_encoder_decoder_has_both_and_a_vocabulary(missing):
+    with pytest.raises(ValueError, match="of at least 1, and a vocabulary"):
         Transformer(TransformerConfig(**{missing: 0}))
 
 

@@ -61,8 +61,10 @@ class Embedding(nn.Module):
                 segments.
 
         Raises:
-            ValueError: a position beyond the model's max_length.
+            ValueError: a position beyond the model's max_length, or segments for a model without.
         """
+        if segment_ids is not None and not hasattr(self, "segments"):
+            raise ValueError("this model tells no segments apart (num_segments=0): leave segment_ids out")
         end = start + token_ids.size(1)
         if end > self.max_length:
             raise ValueError(f"{end} tokens are more than this model's max_length of {self.max_length}")

@@ -6,7 +6,7 @@ from functools import partial
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from transformer_core.model.attention import MultiHeadAttention
@@ -120,7 +120,7 @@ class LayerCache:
         self.keys, self.values = keys, values
         return keys, values
 
-    def select(self, rows: Tensor) -> None:
+    def select(self, rows: Int[Tensor, " rows"]) -> None:
         """Keep these rows of the batch, in this order: what beam search does when it keeps its best hypotheses."""
         if self.keys is not None and self.values is not None:
             self.keys, self.values = self.keys[rows], self.values[rows]

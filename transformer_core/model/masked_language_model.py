@@ -39,7 +39,14 @@ class MaskedLanguageModel(nn.Module):
     def forward(
         self, token_ids: Int[Tensor, "batch token"], segment_ids: Int[Tensor, "batch token"] | None = None
     ) -> Float[Tensor, "batch token vocab"]:
-        """Logits of what each token might be."""
+        """Logits of what each token might be.
+
+        Args:
+            segment_ids: which text of a pair each token belongs to; the first if not given.
+
+        Raises:
+            ValueError: more tokens than the model's max_length, or segments for a model without.
+        """
         return self.logits(self.hidden(token_ids, segment_ids))
 
     def hidden(

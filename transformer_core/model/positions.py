@@ -94,8 +94,13 @@ def rotate(x: Float[Tensor, "*batch position d"], start: int = 0) -> Float[Tenso
     Args:
         x: queries or keys; d must be even.
         start: position of the first vector.
+
+    Raises:
+        ValueError: an odd d, which leaves a dimension without its pair.
     """
     length, d = x.shape[-2:]
+    if d % 2:
+        raise ValueError(f"rotary positions turn pairs of dimensions, and d={d} is odd")
     positions = torch.arange(start, start + length, dtype=torch.float64)
     angles = torch.outer(positions, angular_frequencies(d))
     cos, sin = (part.to(device=x.device, dtype=x.dtype) for part in (angles.cos(), angles.sin()))
@@ -161,7 +166,7 @@ class PositionBias(nn.Module):
     def distances(
         self, num_queries: int, num_keys: int, device: torch.device, start: int = 0
     ) -> Int[Tensor, "query key"]:
-        """Position of the key minus position of the query, of which the first stands at `start`."""
+        """Position of the key minus position of the query; the first query stands at `start`."""
         keys = torch.arange(num_keys, device=device)
         return keys - torch.arange(start, start + num_queries, device=device).unsqueeze(1)
 
@@ -169,20 +174,15 @@ class PositionBias(nn.Module):
 class RelativeBias(PositionBias):
     """T5's learned number for every head and every bucket of distances, shared by all layers of a stack."""
 
-    def __init__(
-        self, num_heads: int, bidirectional: bool, num_buckets: int = NUM_BUCKETS, max_distance: int = 128
-    ) -> None:
+    def __init__(self, num_heads: int, bidirectional: bool) -> None:
         super().__init__(bidirectional)
-        self.max_distance = max_distance
-        self.buckets = nn.Embedding(num_buckets, num_heads)
+        self.buckets = nn.Embedding(NUM_BUCKETS, num_heads)
 
     def forward(
         self, num_queries: int, num_keys: int, device: torch.device, start: int = 0
     ) -> Float[Tensor, "head query key"]:
         distances = self.distances(num_queries, num_keys, device, start)
-        number = self.buckets.num_embeddings
-        buckets = relative_buckets(distances, self.bidirectional, number, self.max_distance)
-        return self.buckets(buckets).permute(2, 0, 1)
+        return self.buckets(relative_buckets(distances, self.bidirectional)).permute(2, 0, 1)
 
 
 class Alibi(PositionBias):

@@ -16,14 +16,14 @@ class Transformer(nn.Module):
     Sequences are padded on the right with `config.pad_id`. With `TransformerConfig.t5` it is the T5 of Raffel et al.
 
     Raises:
-        ValueError: `config` has no encoder or no decoder.
+        ValueError: `config` has no encoder, no decoder or no vocabulary.
     """
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        if not (config.num_encoder_layers and config.num_decoder_layers):
+        if not (config.num_encoder_layers and config.num_decoder_layers and config.vocab_size):
             raise ValueError(
-                "an encoder-decoder has at least one layer of each: num_encoder_layers, num_decoder_layers"
+                "an encoder-decoder has num_encoder_layers and num_decoder_layers of at least 1, and a vocabulary"
             )
         self.config = config
         self.embedding = Embedding(config)

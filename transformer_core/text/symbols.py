@@ -43,7 +43,7 @@ class SymbolTokenizer:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The symbols of token ids with blanks between them, without padding and begin tokens."""
-        return " ".join(self._symbols[index] for index in ids if index not in (self.pad_id, self.bos_id))
+        return " ".join(self._symbols[index] for index in ids if index not in self.special_ids)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Every token as a label."""

@@ -132,6 +132,12 @@ def snapshot_steps(folder: Path) -> list[int]:
     return sorted(int(step) for step in steps if len(step) == 8 and step.isascii() and step.isdecimal())
 
 
+def clear_snapshots(folder: Path) -> None:
+    """Delete the snapshots that another training may have left in a folder."""
+    for step in snapshot_steps(folder):
+        weights_path(Path(folder), step).unlink()
+
+
 def weights_path(folder: Path, step: int | None = None) -> Path:
     """The file with the weights of the finished model, or those after a step of its training."""
     return folder / WEIGHTS if step is None else folder / SNAPSHOTS / f"step-{step:08d}.safetensors"

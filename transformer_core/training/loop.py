@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
-from transformer_core.trained.folder import save_snapshot
+from transformer_core.trained.folder import clear_snapshots, save_snapshot
 from transformer_core.training.batches import own_share
 from transformer_core.training.checkpoint import TrainingState, mean_of
 from transformer_core.training.log import TrainingLog
@@ -106,7 +106,9 @@ def _begin(task: Task, processes: Processes, state: TrainingState) -> bool:
     elif (options.out / "model.safetensors").exists():
         raise ValueError(f"{options.out} already holds a model and no training to go on with: use another --out")
     else:
+        # Another run, which ended before there was anything to go on from, may have left some.
         state.clear()
+        clear_snapshots(options.out)
         options.out.mkdir(parents=True, exist_ok=True)
         task.begin()
     return True

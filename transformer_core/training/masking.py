@@ -27,7 +27,7 @@ def disguise(
     ordinary_ids: Int[np.ndarray, " ordinary"],
     random: np.random.Generator,
 ) -> Int[np.ndarray, "row token"]:
-    """The tokens as the model sees them in training: of the chosen ones, 80 % masked, 10 % any other, 10 % as they are.
+    """The tokens as the model sees them in training: of the chosen ones, 80 % masked, 10 % any token, 10 % as they are.
 
     Args:
         ordinary_ids: of which a random token is drawn.

@@ -54,4 +54,4 @@ def measured(
 def _refuse(folder: Path, options: dict[str, object]) -> None:
     for name, value in options.items():
         if value is not None:
-            raise ValueError(f"{folder} holds no model that has a use for --{name}")
+            raise ValueError(f"{folder} holds no model that has a use for --{name}: leave it out")

@@ -5,12 +5,13 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from transformer_core.training.optimizer import BETAS, EPSILON
 from transformer_core.training.options import TrainingOptions
 from transformer_core.training.speed import describe_hardware
 from transformer_core.training.task import Outcome
 
-ADAM = "(0.9, 0.98, 1e-9)"
-"""As `transformer_core.training.optimizer` sets it."""
+ADAM = f"({BETAS[0]}, {BETAS[1]}, {EPSILON})".replace("e-0", "e-")
+"""Its constants, as the paper writes them."""
 
 PIECES = "SentencePiece, byte-pair encoding, byte fallback"
 

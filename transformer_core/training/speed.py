@@ -63,4 +63,7 @@ def describe_hardware(device: torch.device) -> str:
     # Linux tells the name of most processors there and nowhere else.
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
         name = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), name)
-    return f"{name}, {torch.get_num_threads()} threads" if device.type == "cpu" else f"{name}, {device.type}"
+    if device.type != "cpu":
+        return f"{name}, {device.type}"
+    threads = torch.get_num_threads()
+    return f"{name}, {threads} thread{'s' * (threads > 1)}"

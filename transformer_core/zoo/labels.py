@@ -10,6 +10,7 @@ INVISIBLE = {"Cc", "Cf", "Zl", "Zp", "Zs", "Cs", "Co", "Cn"}
 
 
 def visible(text: str) -> str:
+    """The text with signs for its blanks and line ends; if nothing in it can be seen, its characters' code points."""
     if not text:
         return "∅"
     text = text.translate(SYMBOLS)

@@ -8,9 +8,13 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from transformer_core.trained import image_classifier, language_model, masked_language_model, translator
+from transformer_core import trained
+from transformer_core.model import TransformerConfig, VisionConfig
+from transformer_core.trained.folder import CONFIG, weights_path
 from transformer_core.zoo import bundled
-from transformer_core.zoo.interface import Ability, Family, InputError, StackShape
+from transformer_core.zoo.bundled.bundled_model import stacks_of
+from transformer_core.zoo.bundled.language_model import ABILITIES, ABILITIES_OF_SYMBOLS
+from transformer_core.zoo.interface import Ability, Family, StackShape
 
 
 @dataclass(frozen=True)
@@ -32,35 +36,34 @@ def outline(name: str) -> Outline:
         ValueError: its files are damaged or of an unknown kind.
         OSError: one of them is missing.
     """
-    if name not in bundled.available():
-        raise InputError(f"There is no bundled model called {name!a}.")
-    folder = Path(bundled.PRETRAINED) / name
+    folder = bundled.folder_of(name)
+    num_parameters = _num_parameters(weights_path(folder))
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        family, abilities, languages, stacks = _described(config)
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if config["format"] not in trained.KINDS:
+            raise ValueError(f'its "format" is none of {", ".join(trained.KINDS)}')
+        kind = trained.KINDS[config["format"]]
+        return Outline(
+            family=bundled.INSPECTABLE[kind].family,
+            abilities=_abilities(kind, config),
+            languages=(config["source_language"], config["target_language"]) if kind is trained.Translator else None,
+            stacks=stacks_of(_sizes(kind, config)),
+            num_parameters=num_parameters,
+        )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{folder / 'config.json'} does not describe a model: {error!r}") from error
-    return Outline(family, frozenset(abilities), languages, stacks, _num_parameters(folder / "model.safetensors"))
+        raise ValueError(f"{folder / CONFIG} does not describe a model: {error!r}") from error
 
 
-def _described(config: dict[str, Any]) -> tuple[Family, set[Ability], tuple[str, str] | None, tuple[StackShape, ...]]:
-    kind = config["format"]
-    if kind == translator.FORMAT:
-        sizes, languages = config["transformer"], (config["source_language"], config["target_language"])
-        encoder, decoder = _stack(sizes, "encoder", "encoder"), _stack(sizes, "decoder", "decoder")
-        return "text-to-text", {"beam search"}, languages, (encoder, decoder, StackShape("cross", decoder.heads))
-    if kind == language_model.FORMAT:
-        abilities = {"continue"} | ({"symbols"} if "alphabet" in config else set())
-        return "causal", abilities, None, (_stack(config["transformer"], "decoder"),)
-    if kind == masked_language_model.FORMAT:
-        return "masked", {"mask"}, None, (_stack(config["transformer"], "encoder"),)
-    if kind == image_classifier.FORMAT:
-        return "image", {"image", "drawing"}, None, (_stack(config["vision_transformer"]["encoder"], "encoder"),)
-    raise ValueError(f"its format is {kind!r}")
+def _abilities(kind: type[trained.TrainedModel], config: dict[str, Any]) -> frozenset[Ability]:
+    if kind is trained.TrainedLanguageModel:
+        return ABILITIES_OF_SYMBOLS if "alphabet" in config else ABILITIES
+    return bundled.INSPECTABLE[kind].abilities
 
 
-def _stack(sizes: dict[str, Any], side: str, name: str = "self") -> StackShape:
-    return StackShape(name, (int(sizes["num_heads"]),) * int(sizes[f"num_{side}_layers"]))
+def _sizes(kind: type[trained.TrainedModel], config: dict[str, Any]) -> TransformerConfig | VisionConfig:
+    if kind is trained.TrainedImageClassifier:
+        return VisionConfig.from_dict(config["vision_transformer"])
+    return TransformerConfig.from_dict(config["transformer"])
 
 
 def _num_parameters(weights: Path) -> int:

@@ -148,6 +148,7 @@ def test_evaluate_needs_no_file(capsys, finished):
         ({"longest": 20}, "longest=20"),
         ({"shortest": 11}, "shortest=11"),
         ({"length": 200}, "length=200"),
+        ({"max_length": 100}, "max_length=100 must be at least 101, so that heads can be scored"),
         ({"symbols": "abc"}, "longest=10 is more than there are different symbols: 3"),
         ({"symbols": "aabcdefghijk"}, "has to be different characters"),
         ({"positions": "odd"}, "positions='odd'"),

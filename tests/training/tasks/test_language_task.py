@@ -134,6 +134,10 @@ def test_another_task_cannot_go_on(data, finished, tmp_path):
 
 
 def test_snapshots_are_the_weights_after_their_step(data, finished, tmp_path):
+    # Of a run that was killed before its first checkpoint.
+    stale = tmp_path / "snapshots" / "step-00000003.safetensors"
+    stale.parent.mkdir()
+    stale.write_bytes(b"")
     train(options_for(data, tmp_path, snapshots=(0, 2, 4)), "")
     files = [tmp_path / "snapshots" / f"step-{step:08d}.safetensors" for step in (0, 2, 4)]
     assert sorted((tmp_path / "snapshots").iterdir()) == files

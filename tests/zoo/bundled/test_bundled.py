@@ -133,6 +133,23 @@ def test_an_outline_says_what_the_model_says(all_kinds, tiny_translator_folder):
         assert vars(outline) == {field: getattr(model, field) for field in vars(outline)}
 
 
+def test_the_outline_of_what_is_no_model_says_why(all_kinds, tmp_path, monkeypatch):
+    shutil.copytree(all_kinds / "gpt", tmp_path / "gpt")
+    monkeypatch.setattr(bundled_module, "PRETRAINED", tmp_path)
+    with pytest.raises(InputError, match=r"There is no bundled model called '\.\./gpt'\. There are: gpt\."):
+        zoo.outline("../gpt")
+    config = tmp_path / "gpt" / "config.json"
+    config.write_text('{"format": "headlight-language-model", "transformer": {"num_heads": "four"}}')
+    with pytest.raises(ValueError, match=r"config\.json does not describe a model: .*num_heads='four'"):
+        zoo.outline("gpt")
+    config.write_text('{"format": "headlight-oracle"}')
+    with pytest.raises(ValueError, match=r"does not describe a model: .*format.* is none of headlight-translator"):
+        zoo.outline("gpt")
+    (tmp_path / "gpt" / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(ValueError, match=r"model\.safetensors is damaged"):
+        zoo.outline("gpt")
+
+
 def test_snapshots_open_by_their_step(all_kinds):
     assert zoo.snapshots("symbols") == (20, 300)
     assert zoo.snapshots("gpt") == ()
@@ -152,7 +169,7 @@ def test_snapshots_open_by_their_step(all_kinds):
     assert inspection.notes == (note,)
 
 
-@pytest.mark.parametrize("step", ["7", "-20", "20.0", "", "x", "020\u0660", "../symbols"])
+@pytest.mark.parametrize("step", ["7", "-20", "20.0", "020", "", "x", "020\u0660", "../symbols", "9" * 5000])
 def test_a_step_that_was_not_kept(all_kinds, step):
     with pytest.raises(InputError, match=r"symbols was not kept at the step .* There are: 20, 300\."):
         zoo.load(f"symbols@{step}", "cpu")

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from transformer_core.model import TransformerConfig, VisionConfig, VisionTransformer
 from transformer_core.trained import TrainedImageClassifier
-from transformer_core.trained.image_classifier import MOST, SIDE, inputs_of
+from transformer_core.trained.digits import MOST, SIDE
+from transformer_core.trained.image_classifier import inputs_of
 from transformer_core.training.data import fingerprint_of_lines
 from transformer_core.training.model_card import size_rows, training_section, write_model_card
 from transformer_core.training.options import TrainingOptions, option
@@ -92,7 +93,9 @@ def split_digits(digits: ImageBatch, held_out_share: float, seed: int) -> tuple[
     return train, held_out
 
 
-def shifted(images: Float[np.ndarray, "image 1 row column"], most: int, random: np.random.Generator) -> np.ndarray:
+def shifted(
+    images: Float[np.ndarray, "image 1 row column"], most: int, random: np.random.Generator
+) -> Float[np.ndarray, "image 1 row column"]:
     """Every image moved by up to `most` pixels in each direction; ground comes in at the edge."""
     height, width = images.shape[-2:]
     around = np.pad(images, ((0, 0), (0, 0), (most, most), (most, most)))
@@ -199,7 +202,7 @@ class Digits(Task[DigitsOptions]):
 {judged}
 
 Measured on the float16 weights in this folder. {options.held_out_share:.0%} of the images, the same share of every
-digit, were held out at random; the training never read them, and no choice was made by them. They are by the same
+digit, were held out at random; the training never read them, and no checkpoint was chosen by them. They are by the same
 writers as the others. This measures the share again:
 
     python -m transformer_core evaluate --model {folder}""",

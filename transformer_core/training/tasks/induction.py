@@ -53,6 +53,9 @@ class InductionOptions(TrainingOptions):
                 f"shortest={self.shortest}, longest={self.longest}, length={self.length} and "
                 f"max_length={self.max_length} must rise, with room for the begin token and a repetition"
             )
+        judged = judged_symbols(self.symbols) * JUDGED_TIMES + 1
+        if judged > self.max_length:
+            raise ValueError(f"max_length={self.max_length} must be at least {judged}, so that heads can be scored")
         if self.repeated == "different" and self.longest > len(self.symbols):
             raise ValueError(f"longest={self.longest} is more than there are different symbols: {len(self.symbols)}")
         self.transformer_config()
@@ -228,9 +231,10 @@ class Induction(Task[InductionOptions]):
         )
         write_model_card(
             folder,
-            introduction="A decoder of attention alone that has learned to go on with what it has read before. Its "
-            "snapshots show how the heads\nthat do this form: one looks at the token before, and one in the next layer "
-            "at what followed the same token earlier\n(an induction head, Olsson et al. 2022).",
+            introduction=f"A decoder{'' if config.d_ff else ' of attention alone'} that learns to go on with what it "
+            "has read before. Two heads can do this together:\none looks at the token before, and one in a later layer "
+            "at what followed the same token earlier (an induction head,\nOlsson et al. 2022). The scores below say "
+            "which heads are such.",
             shape={
                 "layers": f"{config.num_decoder_layers}, {config.norm}-norm, {config.positions} positions"
                 + (", no feed-forward layers" if not config.d_ff else ""),

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transformer_core.model import MaskedLanguageModel, TransformerConfig
@@ -161,7 +161,9 @@ ROWS = 64
 """Sentences that are judged at a time."""
 
 
-def padded(examples: Sequence[list[int]], tokenizer: Tokenizer) -> tuple[np.ndarray, np.ndarray]:
+def padded(
+    examples: Sequence[list[int]], tokenizer: Tokenizer
+) -> tuple[Int[np.ndarray, "row token"], Bool[np.ndarray, "row token"]]:
     """Token ids as one array, and which of them are neither begin nor end token nor padding."""
     ids = pad_batch(examples, tokenizer.pad_id).numpy()
     return ids, ~np.isin(ids, (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id))
@@ -265,9 +267,10 @@ class MaskedWords(Task[MaskedWordsOptions]):
 |---|---|---|---|---|---|
 {judged}
 
-Measured on the float16 weights in this folder. Of every sentence {SHARE:.0%} of the tokens are masked, at least one,
-always the same ones; tokens are whole words or parts of words. The loss is in nats a masked token. No held-out sentence
-occurs in the training data. With the same file at hand, this measures the test figures again:
+Measured on the float16 weights in this folder. Every token is masked with a probability of {SHARE:.0%}, and at least
+one of every sentence, always the same ones; tokens are whole words or parts of words. The loss is in nats a masked
+token. No held-out sentence occurs in the training data. With the same file at hand, this measures the test figures
+again:
 
     python -m transformer_core evaluate --model {folder} --data {options.data}""",
             training=training_section(
@@ -276,9 +279,9 @@ occurs in the training data. With the same file at hand, this measures the test 
                 data=[
                     f"Data: {options.credit or options.data.name}",
                     f"{len(self.examples['train']):,} training sentences, each different from all others.",
-                    f"In every epoch anew, {SHARE:.0%} of the tokens are chosen, at least one a sentence: 80 % of them "
-                    "are shown as <mask>, 10 % as any token, 10 % as they are (Devlin et al. 2019, section 3.1). There "
-                    "is no next-sentence task.",
+                    f"In every epoch anew, each token is chosen with a probability of {SHARE:.0%}, and at least one a "
+                    "sentence: 80 % of them are shown as <mask>, 10 % as any token, 10 % as they are (Devlin et al. "
+                    "2019, section 3.1). There is no next-sentence task.",
                 ],
                 settings="",
                 course="validation loss and accuracy",

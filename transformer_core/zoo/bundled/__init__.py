@@ -41,7 +41,7 @@ def snapshots(name: str) -> tuple[int, ...]:
     Raises:
         InputError: there is no such model.
     """
-    return tuple(snapshot_steps(_folder(name)))
+    return tuple(snapshot_steps(folder_of(name)))
 
 
 def is_bundled(name: str) -> bool:
@@ -65,14 +65,29 @@ def load(name: str, device: str = "auto", dtype: str = "auto") -> InspectableMod
         DeviceMemoryError: the model does not fit into the GPU's memory.
     """
     if name in available() or not is_bundled(name):
-        return load_folder(_folder(name), name, device, dtype)
+        return load_folder(folder_of(name), name, device, dtype)
     of, _, typed = name.rpartition("@")
     steps = snapshots(of)
-    step = int(typed) if typed.isascii() and typed.isdecimal() else None
-    if step not in steps:
+    # A step may come from a link, so it is compared with what is there and never read as a number before.
+    step = next((step for step in steps if str(step) == typed), None)
+    if step is None:
         there_are = f"There are: {', '.join(map(str, steps))}." if steps else "There are none."
         raise InputError(f"{of} was not kept at the step {typed!a} of its training. {there_are}")
-    return load_folder(_folder(of), name, device, dtype, step)
+    return load_folder(folder_of(of), name, device, dtype, step)
+
+
+def folder_of(name: str) -> Path:
+    """The folder of a bundled model.
+
+    Raises:
+        InputError: there is no such model.
+    """
+    names = available()
+    # A name may come from a link, so it is compared with what is there and never joined to a path before.
+    if name not in names:
+        there_is = f"There are: {', '.join(names)}." if names else f"There are none in {PRETRAINED}."
+        raise InputError(f"There is no bundled model called {name!a}. {there_is}")
+    return PRETRAINED / name
 
 
 def is_trained(folder: Path) -> bool:
@@ -97,17 +112,3 @@ def load_folder(
         model = trained.load(folder, device, step)
     notes = () if step is None else (f"This is the model as it was after step {step:,} of its training.",)
     return INSPECTABLE[type(model)](name, model, weights_hash([weights_path(folder, step)]), notes)
-
-
-def _folder(name: str) -> Path:
-    """The folder of a bundled model.
-
-    Raises:
-        InputError: there is no such model.
-    """
-    names = available()
-    # A name may come from a link, so it is compared with what is there and never joined to a path before.
-    if name not in names:
-        there_is = f"There are: {', '.join(names)}." if names else f"There are none in {PRETRAINED}."
-        raise InputError(f"There is no bundled model called {name!a}. {there_is}")
-    return PRETRAINED / name

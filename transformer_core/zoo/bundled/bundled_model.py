@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from transformer_core.inspection import AttentionStack, Inspection, PatchImage, Prediction, Trace, record
+from transformer_core.model import TransformerConfig, VisionConfig
 from transformer_core.trained import TrainedModel
 from transformer_core.zoo.interface import Ability, Family, StackShape
 from transformer_core.zoo.provenance import provenance
@@ -17,10 +18,19 @@ TOP = 10
 Trained = TypeVar("Trained", bound=TrainedModel)
 
 
+def stacks_of(config: TransformerConfig | VisionConfig) -> tuple[StackShape, ...]:
+    """The stacks of attention layers of a model of these sizes, as an inspection names them."""
+    sizes = config.encoder if isinstance(config, VisionConfig) else config
+    encoder, decoder = ((sizes.num_heads,) * n for n in (sizes.num_encoder_layers, sizes.num_decoder_layers))
+    if encoder and decoder:
+        return StackShape("encoder", encoder), StackShape("decoder", decoder), StackShape("cross", decoder)
+    return (StackShape("self", encoder or decoder),)
+
+
 class BundledModel(Generic[Trained]):
     """A trained model (the part of an `InspectableModel` that is the same for all kinds).
 
-    A kind's class adds `stacks`, `max_tokens`, `tokens` and `inspect`. Nothing here changes after construction, so
+    A kind's class adds `max_tokens`, `tokens` and `inspect`. Nothing here changes after construction, so
     that threads can share it.
     """
 
@@ -28,13 +38,20 @@ class BundledModel(Generic[Trained]):
     architecture: str
     abilities: frozenset[Ability]
     languages: tuple[str, str] | None = None
-    stacks: tuple[StackShape, ...]
 
     def __init__(self, name: str, trained: Trained, weights_hash: str, notes: tuple[str, ...] = ()) -> None:
         self.name = name
         self.trained = trained
         self.weights_hash = weights_hash
         self.notes = notes
+
+    @property
+    def config(self) -> TransformerConfig | VisionConfig:
+        return self.trained.model.config
+
+    @property
+    def stacks(self) -> tuple[StackShape, ...]:
+        return stacks_of(self.config)
 
     @property
     def _a_parameter(self) -> Tensor:

@@ -9,14 +9,13 @@ from PIL import Image
 from torch import Tensor
 
 from transformer_core.inspection import Inspection, PatchImage, Prediction
-from transformer_core.model import VisionConfig
 from transformer_core.trained import TrainedImageClassifier
 from transformer_core.zoo.axis import Axis, stack_of
 from transformer_core.zoo.bundled.bundled_model import TOP, BundledModel
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.image_input import name_of, upright
 from transformer_core.zoo.input_checks import sentence
-from transformer_core.zoo.interface import InputError, InspectionOptions, StackShape
+from transformer_core.zoo.interface import InputError, InspectionOptions
 
 
 class InspectableImageClassifier(BundledModel[TrainedImageClassifier]):
@@ -26,15 +25,6 @@ class InspectableImageClassifier(BundledModel[TrainedImageClassifier]):
     architecture = "VisionTransformer"
     abilities = frozenset({"image", "drawing"})
     max_tokens = None
-
-    @property
-    def config(self) -> VisionConfig:
-        return self.trained.model.config
-
-    @property
-    def stacks(self) -> tuple[StackShape, ...]:
-        encoder = self.config.encoder
-        return (StackShape("self", (encoder.num_heads,) * encoder.num_encoder_layers),)
 
     def tokens(self, text: str, read_special_tokens: bool = False) -> tuple[str, ...]:
         """None: an image model reads no text."""

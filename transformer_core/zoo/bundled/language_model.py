@@ -10,7 +10,6 @@ from torch import Tensor
 
 from transformer_core.inspection import Inspection, Prediction
 from transformer_core.inspection.metrics import followers_of_earlier_occurrences
-from transformer_core.model import TransformerConfig
 from transformer_core.text import SymbolTokenizer
 from transformer_core.text.sampling import Sampler
 from transformer_core.trained import TrainedLanguageModel
@@ -20,7 +19,12 @@ from transformer_core.zoo.bundled.tokens import about_unknown, candidates, label
 from transformer_core.zoo.continuing import about_fitting, fitting
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.input_checks import check_length, check_text, check_tokens, sentence
-from transformer_core.zoo.interface import Ability, InputError, InspectionOptions, StackShape
+from transformer_core.zoo.interface import Ability, InputError, InspectionOptions
+
+ABILITIES: frozenset[Ability] = frozenset({"continue"})
+
+ABILITIES_OF_SYMBOLS: frozenset[Ability] = ABILITIES | {"symbols"}
+"""Those of a model whose tokens are the symbols of an alphabet."""
 
 INDUCED = "induced token"
 """The place of the prediction that says how likely the induced token is."""
@@ -33,20 +37,12 @@ class InspectableLanguageModel(BundledModel[TrainedLanguageModel]):
     architecture = "LanguageModel"
 
     @property
-    def config(self) -> TransformerConfig:
-        return self.trained.model.config
-
-    @property
     def abilities(self) -> frozenset[Ability]:
-        return frozenset({"continue", "symbols"} if self._reads_symbols else {"continue"})
+        return ABILITIES_OF_SYMBOLS if self._reads_symbols else ABILITIES
 
     @property
     def _reads_symbols(self) -> bool:
         return isinstance(self.trained.tokenizer, SymbolTokenizer)
-
-    @property
-    def stacks(self) -> tuple[StackShape, ...]:
-        return (StackShape("self", (self.config.num_heads,) * self.config.num_decoder_layers),)
 
     @property
     def max_tokens(self) -> int:

@@ -8,7 +8,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer_core.inspection import Inspection, Prediction
-from transformer_core.model import TransformerConfig
 from transformer_core.text.tokenizer import MASK
 from transformer_core.trained import TrainedMaskedLanguageModel
 from transformer_core.zoo.axis import stack_of
@@ -16,7 +15,7 @@ from transformer_core.zoo.bundled.bundled_model import BundledModel
 from transformer_core.zoo.bundled.tokens import about_unknown, candidates, labels, text_axis
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.input_checks import check_length, check_masked, check_text, check_tokens
-from transformer_core.zoo.interface import InspectionOptions, StackShape
+from transformer_core.zoo.interface import InspectionOptions
 
 
 class InspectableMaskedLanguageModel(BundledModel[TrainedMaskedLanguageModel]):
@@ -25,14 +24,6 @@ class InspectableMaskedLanguageModel(BundledModel[TrainedMaskedLanguageModel]):
     family = "masked"
     architecture = "MaskedLanguageModel"
     abilities = frozenset({"mask"})
-
-    @property
-    def config(self) -> TransformerConfig:
-        return self.trained.model.config
-
-    @property
-    def stacks(self) -> tuple[StackShape, ...]:
-        return (StackShape("self", (self.config.num_heads,) * self.config.num_encoder_layers),)
 
     @property
     def max_tokens(self) -> int:

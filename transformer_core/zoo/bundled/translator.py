@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import torch
 
 from transformer_core.inspection import Inspection
-from transformer_core.model import TransformerConfig
 from transformer_core.text.generation import longest_target
 from transformer_core.trained import Translator
 from transformer_core.zoo.axis import stack_of
@@ -14,7 +13,7 @@ from transformer_core.zoo.bundled.bundled_model import BundledModel
 from transformer_core.zoo.bundled.tokens import about_unknown, labels, text_axis
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.input_checks import check_length, check_text, check_tokens
-from transformer_core.zoo.interface import InspectionOptions, StackShape
+from transformer_core.zoo.interface import InspectionOptions
 
 
 class InspectableTranslator(BundledModel[Translator]):
@@ -25,22 +24,8 @@ class InspectableTranslator(BundledModel[Translator]):
     abilities = frozenset({"beam search"})
 
     @property
-    def config(self) -> TransformerConfig:
-        return self.trained.model.config
-
-    @property
     def languages(self) -> tuple[str, str]:
         return self.trained.source_language, self.trained.target_language
-
-    @property
-    def stacks(self) -> tuple[StackShape, ...]:
-        config = self.config
-        layers = {
-            "encoder": config.num_encoder_layers,
-            "decoder": config.num_decoder_layers,
-            "cross": config.num_decoder_layers,
-        }
-        return tuple(StackShape(name, (config.num_heads,) * number) for name, number in layers.items())
 
     @property
     def max_tokens(self) -> int:

@@ -158,6 +158,19 @@ def test_train_hands_on_what_was_typed(monkeypatch):
     assert command == "python -m transformer_core " + " ".join(typed)
 
 
+def test_commands_do_without_the_modules_of_the_training():
+    code = """
+import sys
+from transformer_core.__main__ import main
+try:
+    main(["inspect", "--help"])
+except SystemExit:
+    print("sklearn" in sys.modules, "torch" in sys.modules)
+"""
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert result.stdout.splitlines()[-1] == "False False", result.stderr
+
+
 def test_the_help_lists_the_commands():
     result = subprocess.run(
         [sys.executable, "-m", "transformer_core", "--help"], cwd=ROOT, capture_output=True, text=True, check=True

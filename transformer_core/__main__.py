@@ -43,11 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _add_train(commands: argparse._SubParsersAction, arguments: Sequence[str]) -> None:
-    from transformer_core.training.presets import DEFAULT, PRESETS
-
     parser = commands.add_parser(
         "train", help="train a model", description="Train a model. Its options depend on --preset."
     )
+    if "train" not in arguments[:1]:
+        return  # its options come from modules that take seconds to import
+    from transformer_core.training.presets import DEFAULT, PRESETS
+
     choice = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     choice.add_argument("--preset", default=DEFAULT)
     chosen = choice.parse_known_args(arguments)[0].preset

@@ -1,9 +1,12 @@
+import json
 from pathlib import Path
 
 import pytest
 
+from transformer_core.model import TransformerConfig, VisionConfig
 from transformer_core.training.presets import DEFAULT, PRESETS
 from transformer_core.training.tasks.translation import TranslationOptions
+from transformer_core.zoo.bundled import PRETRAINED
 
 DATA = {"tatoeba-en-de", "shakespeare-gpt", "tatoeba-bert"}
 
@@ -27,6 +30,17 @@ def test_the_default_is_the_translator_with_the_options_on_its_card():
     assert (options.steps, options.warmup, options.label_smoothing, options.dropout) == (10_000, 2000, 0.1, 0.1)
     assert (options.schedule, options.lr_scale, options.weight_decay) == ("inverse_sqrt", 1.0, 0.0)
     assert (options.average, options.checkpoint_every, options.seed) == (10, 250, 1)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_makes_a_model_of_the_shipped_shape(name):
+    options, config = options_of(name), json.loads((PRETRAINED / name / "config.json").read_text(encoding="utf-8"))
+    if name == "digits-vit":
+        assert options.vision_config() == VisionConfig.from_dict(config["vision_transformer"])
+        return
+    shipped = TransformerConfig.from_dict(config["transformer"])
+    vocabulary = [shipped.vocab_size] if name in DATA else []
+    assert options.transformer_config(*vocabulary) == shipped
 
 
 def test_the_rate_of_a_schedule():

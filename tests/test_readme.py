@@ -19,10 +19,10 @@ APP = f"{SET_UP} requirements.txt && .venv/bin/streamlit run viz_app/main.py"
 NO_DEPS = ".venv/bin/pip install --no-deps -r requirements-dev-no-deps.txt"
 TESTS = f"{SET_UP} requirements-dev.txt && {NO_DEPS} && .venv/bin/python -m tests.browser.chromium && .venv/bin/pytest"
 
-OF_THE_READER = {"english.txt", "german.txt", "deu.txt", "openai-community/gpt2"}
-"""Files that the README's commands read or write and that are not here, and a model of the hub."""
+OF_THE_READER = {"english.txt", "german.txt", "deu.txt", "openai-community/gpt2", "data/tinyshakespeare/input.txt"}
+"""Files that the README's commands read or write and that are not here, a model of the hub, a file elsewhere."""
 NAMES_OF_BENCHMARKS = ("training", "translation", "recording", "app", "views")
-WRITTEN_BY_TRAINING = {"pretrained/my-en-de", "pretrained/small-en-de"}
+WRITTEN_BY_TRAINING = {"pretrained/my-gpt", "pretrained/my-en-de", "pretrained/small-en-de"}
 
 
 def blocks(language: str) -> list[str]:
@@ -85,6 +85,7 @@ def test_training_commands_have_possible_options(monkeypatch):
         if "train" in words:
             transformer_core.__main__.main(words[words.index("transformer_core") + 1 :])
     assert [str(options.out) for options in runs] == [
+        "pretrained/my-gpt",
         "pretrained/my-en-de",
         "pretrained/small-en-de",
         "pretrained/my-en-de",

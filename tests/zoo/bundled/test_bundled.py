@@ -11,10 +11,12 @@ from PIL import Image
 from tests import tiny_trained
 from transformer_core import zoo
 from transformer_core.inspection import export
+from transformer_core.model import TransformerConfig
 from transformer_core.trained.folder import save_snapshot
 from transformer_core.view.payload import build
 from transformer_core.zoo import InputError, InspectionOptions
 from transformer_core.zoo import bundled as bundled_module
+from transformer_core.zoo.bundled.bundled_model import stacks_of
 
 KINDS = {
     "gpt": ("causal", "LanguageModel", {"continue"}, tiny_trained.language_model),
@@ -124,6 +126,12 @@ def test_every_kind_is_drawn_and_exported(all_kinds, tmp_path, kind):
         export.save(inspection, tmp_path / f"seen.{suffix}")
     with np.load(tmp_path / "seen.npz") as arrays:
         assert np.array_equal(arrays["self.1"], stack.weights(1).numpy())
+
+
+def test_a_decoders_layers_attend_to_the_encoder_each():
+    config = TransformerConfig(num_encoder_layers=3, num_decoder_layers=2)
+    stacks = [(stack.name, stack.heads) for stack in stacks_of(config)]
+    assert stacks == [("encoder", (8, 8, 8)), ("decoder", (8, 8)), ("cross", (8, 8))]
 
 
 def test_an_outline_says_what_the_model_says(all_kinds, tiny_translator_folder):

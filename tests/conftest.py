@@ -27,8 +27,8 @@ install_import_hook(
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Workers that share the tests: as many as cores. Single files are done sooner without any."""
-    return min(os.cpu_count() or 1, MOST_WORKERS) if any(Path(each).is_dir() for each in config.args) else 0
+    """Workers that share the tests: one more than cores, as many wait for a browser. Single files are done without."""
+    return min((os.cpu_count() or 1) + 1, MOST_WORKERS) if any(Path(each).is_dir() for each in config.args) else 0
 
 
 @pytest.fixture(scope="session")

@@ -1,27 +1,26 @@
 """The models that are here, and the sizes and costs of published ones and of your own design."""
 
-import pandas as pd
 import streamlit as st
 
 from transformer_core.model import TransformerConfig, VisionConfig
-from transformer_core.model.costs import cache_bytes, flops, weight_bytes
-from transformer_core.model.parameters import SYMBOLS, Part, Top, parameters, symbols, total
+from transformer_core.model.costs import flops
+from transformer_core.model.parameters import Part, parameters, total
 from transformer_core.model.published import PUBLISHED
 from viz_app import library, link
 from viz_app.errors import literal
-from viz_app.figures import models as figures
+from viz_app.figures.parts import parts_bars
 from viz_app.figures.theme import CHART_CONFIG
+from viz_app.figures.training import LOSS, measured_curves
+from viz_app.models.costs import costs_of, fits, published_costs, work_of
 from viz_app.models.installed import installed
 from viz_app.models.playground import LEFT_OUT, design
-from viz_app.numbers import amount, memory, operations
+from viz_app.models.sizes import change, legend, parts_table, published_table, reasons_for_differences
+from viz_app.numbers import amount, operations
 
 GPT_4 = (
     "GPT-4 is not in this table: its size is not published. Its technical report (OpenAI 2023, section 2) “contains no "
     "further details about the architecture (including model size)”."
 )
-
-TOO_LONG = "context too long"
-"""What stands instead of a cost where learned positions end before the context does."""
 
 
 def show_card(name: str) -> None:
@@ -52,77 +51,25 @@ def show_training(name: str) -> None:
         st.caption(f"No curve: {literal(str(error))}.")
         return
     if run is None:
-        st.caption("No training.csv: nothing is known of its training.")
+        st.caption("No curve: it has no training.csv.")
         return
     st.plotly_chart(
-        figures.loss_curve(run), config={"displayModeBar": False}, alt=f"Loss against step in the training of {name}"
+        measured_curves(run, LOSS, height=210),
+        config={"displayModeBar": False},
+        alt=f"Loss against step in the training of {name}",
     )
-
-
-def table_of(parts: list[Part], unit: str) -> pd.DataFrame:
-    """The parts as lines of a table, with their formulas."""
-    everything = total(parts)
-    return pd.DataFrame(
-        {
-            "block": [part.block for part in parts],
-            "part": [part.name for part in parts],
-            "formula": [part.formula for part in parts],
-            unit: [f"{part.count:,}" for part in parts],
-            "share": [f"{part.count / everything:.1%}" for part in parts],
-        }
-    )
-
-
-def legend(config: TransformerConfig | VisionConfig, parts: list[Part]) -> str:
-    """What the symbols in the formulas of these parts mean, and their values."""
-    used = {
-        word for part in parts for word in part.formula.replace("(", " ").replace(")", " ").replace("·", " ").split()
-    }
-    values = {name: value for name, value in symbols(config).items() if name in used}
-    return "; ".join(f"{name} = {value:,} ({SYMBOLS[name]})" for name, value in values.items())
 
 
 def show_parts(name: str, config: TransformerConfig | VisionConfig, parts: list[Part], key: str) -> None:
     """Where the parameters are: a figure, and the sum."""
     st.plotly_chart(
-        figures.parts_bars(parts, "parameters"),
+        parts_bars(parts, "parameters"),
         config=CHART_CONFIG,
         key=f"{key} figure",
         alt=f"Parameters of {name} in each block, by part; the table below has the numbers.",
     )
-    st.dataframe(table_of(parts, "parameters"), hide_index=True, key=f"{key} table")
+    st.dataframe(parts_table(parts), hide_index=True, key=f"{key} table")
     st.caption(literal(legend(config, parts) + "."))
-
-
-def reasons_for_differences() -> dict[str, list[str]]:
-    """Why the parts of published models add up to other numbers than the papers', and the models of each reason."""
-    reasons: dict[str, list[str]] = {}
-    for published in PUBLISHED:
-        reasons.setdefault(published.difference, []).append(published.name)
-    return reasons
-
-
-def fits(config: TransformerConfig | VisionConfig, context: int) -> bool:
-    """Whether a model can read a context of this length: only learned positions end. An image has its own length."""
-    return isinstance(config, VisionConfig) or config.positions != "learned" or context <= config.max_length
-
-
-def work_of(config: TransformerConfig | VisionConfig, top: Top, context: int) -> dict[str, str]:
-    """Operations of the forward pass "a token", "a source token", ... What a text costs once is left out."""
-    parts = [part for part in flops(config, context, top) if part.block != "a text"]
-    units = dict.fromkeys(part.block for part in parts)
-    return {unit: operations(total(part for part in parts if part.block == unit)) for unit in units}
-
-
-def costs_of(config: TransformerConfig | VisionConfig, parts: list[Part], context: int) -> dict[str, str]:
-    """Memory of the weights and of the cache."""
-    costs = {
-        "weights, float32": memory(weight_bytes(total(parts), "float32")),
-        "weights, bfloat16": memory(weight_bytes(total(parts), "bfloat16")),
-    }
-    cache = total(cache_bytes(config, context))
-    kept = (memory(cache) if cache else "none") if fits(config, context) else TOO_LONG
-    return costs | {"KV cache, bfloat16": kept}
 
 
 st.title("Models")
@@ -144,17 +91,7 @@ for left, right in zip(names[::2], [*names[1::2], None], strict=False):
 
 st.header("Do the parts add up to what the papers say?", anchor="published")
 numbers, reasons = st.columns([3, 2], gap="medium")
-numbers.table(
-    pd.DataFrame(
-        {
-            "sum of the parts": [f"{total(published.parts):,}" for published in PUBLISHED],
-            "published": [published.total for published in PUBLISHED],
-            "difference": [f"{total(published.parts) / published.published_total - 1:+.1%}" for published in PUBLISHED],
-        },
-        index=pd.Index([published.name for published in PUBLISHED], name="model"),
-    ),
-    border="horizontal",
-)
+numbers.table(published_table(), border="horizontal")
 with reasons:
     for reason, of in reasons_for_differences().items():
         st.write(f"**{', '.join(of)}**: {literal(reason)}")
@@ -178,9 +115,9 @@ with controls:
 with picture:
     show_parts(chosen.name, chosen.config, chosen.parts, "published")
 st.write(
-    "In small models the token vectors weigh most, in large ones the layers: the matrices of a layer grow with the "
-    "square of d_model, the token vectors only with d_model. The number of heads changes nothing as long as they share "
-    "d_model among them."
+    "The wider a model, the smaller the share of its token vectors: the matrices of a layer grow with the square of "
+    "d_model, the token vectors only with d_model. The number of heads changes nothing as long as they share d_model "
+    "among them."
 )
 
 st.header("What does it cost to hold a model, and to run it?", anchor="costs")
@@ -201,29 +138,12 @@ with controls:
     st.write(r"KV cache $= 2\,N_d\,h\,d_k\,n\,b$")
     st.write(r"FLOPs $= 2 \cdot$ matrices $+\ 4\,N\,n\,h\,d_k$")
 with picture:
-    st.dataframe(
-        pd.DataFrame(
-            [
-                {"model": published.name}
-                | costs_of(published.config, published.parts, context)
-                | {
-                    "FLOPs": "; ".join(
-                        f"{number} {unit}" for unit, number in work_of(published.config, published.top, context).items()
-                    )
-                    if fits(published.config, context)
-                    else TOO_LONG
-                }
-                for published in PUBLISHED
-            ]
-        ),
-        hide_index=True,
-        height="content",
-    )
+    st.dataframe(published_costs(context), hide_index=True, height="content")
 if fits(chosen.config, context):
     work = flops(chosen.config, context, chosen.top)
     st.write(f"**Of {chosen.name}**, which is chosen above, the operations are:")
     st.plotly_chart(
-        figures.parts_bars(work, "FLOPs"),
+        parts_bars(work, "FLOPs"),
         config=CHART_CONFIG,
         key="operations",
         alt=f"Floating-point operations of {chosen.name} by part: "
@@ -245,11 +165,10 @@ if wanted.config is None:
     st.error(f"No model can be built so: {literal(wanted.problem)}. Change a field, and the numbers come back.")
 else:
     parts = parameters(wanted.config, wanted.top)
-    before = total(wanted.preset.parts)
-    changed = total(parts) - before
-    delta = f"{changed / before:+.1%} against {wanted.preset.name}" if changed else None
+    size, size_before = total(parts), total(wanted.preset.parts)
+    delta = f"{change(size, size_before)} against {wanted.preset.name}" if size != size_before else None
     with st.container(horizontal=True):
-        st.metric("Parameters", amount(total(parts)), delta, delta_color="off", width="content")
+        st.metric("Parameters", amount(size), delta, delta_color="off", width="content")
         for label, value in costs_of(wanted.config, parts, context).items():
             st.metric(label[0].upper() + label[1:], value, width="content")
         if fits(wanted.config, context):

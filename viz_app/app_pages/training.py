@@ -130,8 +130,8 @@ if run is None:
     st.stop()
 st.write(
     f"Measured while {escape_markdown(name)} was trained: {len(run):,} rows up to step {run['step'].max():,} of its "
-    "training.csv. Training loss and speed are means since the row before; what is called validation was measured at "
-    "its step, on data held out."
+    "training.csv. Training loss, with dropout where the model has any, and speed are means since the row before; what "
+    "is called validation was measured at its step, on data held out and without dropout."
 )
 left, right = st.columns(2, gap="medium")
 for place, chart in zip(cycle([left, right]), figures.charts_of(run.columns), strict=False):

@@ -82,13 +82,10 @@ class Chart:
     """How a hovered value is printed, as d3-format writes it."""
 
 
+LOSS = Chart("Loss", {"loss": "training", "validation_loss": "validation"}, "loss (nats a label)", ".4f")
+
 CHARTS = (
-    Chart(
-        "Loss",
-        {"loss": "training, with dropout", "validation_loss": "validation, without dropout"},
-        "loss (nats a label)",
-        ".4f",
-    ),
+    LOSS,
     Chart("BLEU on validation sentences (greedy search)", {"validation_bleu": "BLEU"}, "BLEU", ".2f"),
     Chart("Learning rate", {"learning_rate": "learning rate"}, "learning rate", ".4e"),
     Chart("Speed", {"tokens_per_second": "tokens per second"}, "tokens a second", ",.0f"),
@@ -107,15 +104,18 @@ def charts_of(columns: Iterable[str]) -> list[Chart]:
     ]
 
 
-def measured_curves(run: pd.DataFrame, chart: Chart) -> go.Figure:
-    """Measured values against step.
+def measured_curves(run: pd.DataFrame, chart: Chart, height: int = 300) -> go.Figure:
+    """Measured values against step. What was never measured has no curve.
 
     Args:
         run: the rows of a training.csv; a value that was not measured at a step is missing there.
+        height: in pixels.
     """
     figure = go.Figure()
     for (column, name), dash in zip(chart.columns.items(), dashes(len(chart.columns)), strict=True):
         measured = run[["step", column]].dropna()
+        if measured.empty:
+            continue
         figure.add_scatter(
             x=measured["step"],
             y=measured[column],
@@ -127,4 +127,4 @@ def measured_curves(run: pd.DataFrame, chart: Chart) -> go.Figure:
         )
     figure.update_xaxes(title="step")
     figure.update_yaxes(title=chart.unit, rangemode="tozero")
-    return finished(figure, height=300, hovermode="x unified", showlegend=len(chart.columns) > 1)
+    return finished(figure, height=height, hovermode="x unified", showlegend=len(chart.columns) > 1)

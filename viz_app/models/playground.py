@@ -96,10 +96,10 @@ def design_of(preset: Published, fields: Fields) -> Design:
     own = {name: value for name, value in fields.items() if name not in (*IMAGE_SIZES, TOP)}
     top = fields.get(TOP, preset.top)
     try:
-        if missing := [name for name in (*SIZES, *IMAGE_SIZES) if name in fields and fields[name] is None]:
-            missing = [name for name in missing if name != "head_size"]
-            if missing:
-                raise ValueError(f"{missing[0]} is empty: it must be a whole number")
+        # Of the sizes, only that of a head may be left to the others.
+        for name in (*SIZES, *IMAGE_SIZES):
+            if name != "head_size" and name in fields and fields[name] is None:
+                raise ValueError(f"{name} is empty: it must be a whole number")
         if not isinstance(preset.config, VisionConfig):
             return Design(preset, dataclasses.replace(preset.config, **own), top)
         image = {name: fields[name] for name in IMAGE_SIZES}

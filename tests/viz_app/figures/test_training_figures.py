@@ -33,9 +33,16 @@ def test_each_axis_can_be_logarithmic(log_steps, log_rates):
 
 def test_a_measured_curve_skips_steps_without_a_measurement():
     run = pd.DataFrame({"step": [10, 20, 30], "loss": [3.0, 2.0, 1.0], "validation_loss": [np.nan, 2.5, np.nan]})
-    training, validation = figures.measured_curves(run, figures.CHARTS[0]).data
+    training, validation = figures.measured_curves(run, figures.LOSS).data
     assert list(training.x) == [10, 20, 30]
     assert list(validation.x) == [20] and list(validation.y) == [2.5]
+    assert training.line.dash != validation.line.dash
+
+
+def test_what_was_never_measured_has_no_curve():
+    run = pd.DataFrame({"step": [1], "loss": [3.0], "validation_loss": [np.nan]})
+    figure = figures.measured_curves(run, figures.LOSS, height=120)
+    assert [curve.name for curve in figure.data] == ["training"] and figure.layout.height == 120
 
 
 def test_every_figure_of_a_task_has_a_chart():

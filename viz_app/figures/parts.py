@@ -1,13 +1,12 @@
-"""Figures of a model's size and training."""
+"""A figure of what a model consists of, or of what it computes, part by part."""
 
 from collections.abc import Sequence
 from itertools import cycle
 
-import pandas as pd
 import plotly.graph_objects as go
 
 from transformer_core.model.parameters import Part, total
-from viz_app.figures.theme import dashes, finished
+from viz_app.figures.theme import finished
 
 PATTERNS = ("", "/", "x", ".", "\\", "+", "|", "-")
 """So that colour is never the only difference between two parts."""
@@ -38,30 +37,3 @@ def parts_bars(parts: Sequence[Part], unit: str) -> go.Figure:
     figure.update_xaxes(title=unit, rangemode="tozero")
     figure.update_yaxes(categoryorder="array", categoryarray=blocks[::-1])
     return finished(figure, height=130 + 55 * len(blocks), barmode="stack", showlegend=True, legend_traceorder="normal")
-
-
-LOSSES = {"loss": "training, with dropout", "validation_loss": "validation"}
-"""Columns of a training.csv and the names of their curves."""
-
-
-def loss_curve(run: pd.DataFrame) -> go.Figure:
-    """The course of a training's loss, small.
-
-    Args:
-        run: the rows of a training.csv; a value that was not measured at a step is missing there.
-    """
-    figure = go.Figure()
-    measured = [column for column in LOSSES if column in run and run[column].notna().any()]
-    for column, dash in zip(measured, dashes(len(measured)), strict=True):
-        rows = run[["step", column]].dropna()
-        figure.add_scatter(
-            x=rows["step"],
-            y=rows[column],
-            mode="lines",
-            name=LOSSES[column],
-            line={"dash": dash, "width": 2},
-            hovertemplate="%{y:.3f}",
-        )
-    figure.update_xaxes(title="step", nticks=5)
-    figure.update_yaxes(title="loss", nticks=4, rangemode="tozero")
-    return finished(figure, height=210, hovermode="x unified", showlegend=True)

@@ -23,13 +23,13 @@ DIGITS = Path(__file__).parent / "images" / "digits"
 
 @dataclass(frozen=True)
 class Picture:
-    """An image, told from others by its bytes."""
+    """An image, told from others by its name and digest."""
 
     name: str
     digest: str
-    """SHA-256 of the file."""
+    """SHA-256 of the file; of what is drawn here, whatever tells it from other drawings."""
     image: Image.Image = field(repr=False, compare=False)
-    """Not decoded yet: the model says what it cannot read."""
+    """That of a file may not be decoded yet: the model says what it cannot read."""
 
 
 def read(name: str, data: bytes) -> Picture:
@@ -54,7 +54,9 @@ def digits() -> dict[str, Picture]:
     """A handwritten example of each digit, by what it is."""
     pictures = {}
     for path in sorted(DIGITS.glob("*.png")):
-        pictures[path.stem] = read(f"a handwritten {path.stem}", path.read_bytes())
+        picture = read(f"a handwritten {path.stem}", path.read_bytes())
+        picture.image.load()  # now: all sessions share it, and two threads must not decode it at a time
+        pictures[path.stem] = picture
     return pictures
 
 

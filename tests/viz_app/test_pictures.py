@@ -57,6 +57,11 @@ def test_a_bomb_is_refused_before_it_is_decoded():
         read("bomb.png", bomb)
 
 
+def test_the_digits_that_sessions_share_are_decoded():
+    # Pillow decodes an image at its first use, and two threads must not do that at a time.
+    assert all(picture.image.fp is None for picture in digits.__wrapped__().values())
+
+
 def test_the_example_digits_are_images_that_training_held_out():
     from transformer_core.training.tasks.digits import DigitsOptions, read_digits, split_digits
 

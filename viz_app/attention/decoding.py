@@ -43,6 +43,7 @@ def choose_options(model: InspectableModel, examples: Examples) -> dict[str, int
 
 
 def choose_beam_search() -> dict[str, int | float]:
+    """How many answers are followed, and how longer ones compare with shorter ones."""
     beam_size = st.number_input(
         "Beam size",
         1,
@@ -126,4 +127,5 @@ def offer_another_sample() -> None:
 
 
 def take_new_seed() -> None:
+    """Put a seed that nobody chose into its box."""
     st.session_state["seed"] = secrets.randbelow(SEEDS)

@@ -10,7 +10,7 @@ from transformer_core.zoo.loading import DTYPES, local_folder
 from viz_app import library, link
 from viz_app.attention.running import run_again
 from viz_app.attention.snapshots import choose_step
-from viz_app.attention.words import layers_and_heads, purpose, sizes, what
+from viz_app.attention.words import layers_and_heads, purpose, purpose_in_short, sizes
 from viz_app.errors import literal
 from viz_app.library import ModelChoice
 from viz_app.numbers import millions
@@ -106,7 +106,12 @@ def label(name: str) -> str:
         outline = library.outline(name)
     except library.ModelError:  # opening it says what is wrong with it
         return name
-    parts = name, what(outline), layers_and_heads(outline.stacks, is_short=True), millions(outline.num_parameters)
+    parts = (
+        name,
+        purpose_in_short(outline),
+        layers_and_heads(outline.stacks, is_short=True),
+        millions(outline.num_parameters),
+    )
     return " · ".join(map(printable, parts))
 
 

@@ -33,7 +33,10 @@ def offer_best_heads(name: str, step: int) -> None:
         scores = library.head_scores(name)
     except library.ModelError:  # where they are to be drawn, it is said what is wrong with them
         return
-    if scores is None or (now := scores[scores["step"] == step]).empty:
+    if scores is None:
+        return
+    now = scores[scores["step"] == step].dropna(subset=list(SCORES))
+    if now.empty:
         return
     with st.container(horizontal=True):
         for column, title in SCORES.items():

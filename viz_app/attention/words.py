@@ -38,8 +38,7 @@ NO_ANSWER: dict[Family, str] = {
 }
 """What there is to do, or to see, where a model gave no answer in words."""
 
-
-WHAT: dict[Family, str] = {
+IN_SHORT: dict[Family, str] = {
     "text-to-text": "answers",
     "causal": "writes on",
     "masked": "guesses masked words",
@@ -48,10 +47,10 @@ WHAT: dict[Family, str] = {
     "encoder": "encodes",
     "image": "looks at images",
 }
-"""The same in a few words."""
+"""What a model does, in a few words."""
 
 
-def what(outline: Outline) -> str:
+def purpose_in_short(outline: Outline) -> str:
     """What a bundled model does, in a few words."""
     if outline.languages:
         return "translates {} into {}".format(*outline.languages)
@@ -59,7 +58,7 @@ def what(outline: Outline) -> str:
         return "repeats sequences"
     if "drawing" in outline.abilities:
         return "reads digits"
-    return WHAT[outline.family]
+    return IN_SHORT[outline.family]
 
 
 def purpose(name: str, architecture: str, family: Family, abilities: Collection[Ability] = ()) -> str:

@@ -18,7 +18,7 @@ export default function mount({ data, parentElement, setStateValue }) {
   let pad = mounted.get(parentElement);
   if (!pad) {
     pad = new Pad();
-    parentElement.querySelector(".place").append(pad.element);
+    parentElement.querySelector(".place").replaceChildren(pad.element);
     mounted.set(parentElement, pad);
   }
   pad.tell = (drawing) => setStateValue("drawing", drawing);
@@ -41,7 +41,7 @@ class Pad {
     this.canvas.setAttribute("aria-label", LABEL);
     this.canvas.addEventListener("pointerdown", (event) => this.#begin(event));
     this.canvas.addEventListener("pointermove", (event) => this.#goOn(event));
-    for (const name of ["pointerup", "pointercancel"]) this.canvas.addEventListener(name, () => this.#end());
+    for (const name of ["pointerup", "pointercancel"]) this.canvas.addEventListener(name, (event) => this.#end(event));
     const tools = element("div", "tools");
     this.pens = Object.entries(PENS).map(([name, width]) => this.#tool(name, () => this.#choose(width)));
     this.clear = this.#tool("Clear", () => this.#clear());
@@ -76,7 +76,8 @@ class Pad {
   }
 
   #begin(event) {
-    if (event.button !== 0) return;
+    // A second finger would draw a line from the first one to itself.
+    if (event.button !== 0 || !event.isPrimary) return;
     event.preventDefault();
     this.canvas.setPointerCapture(event.pointerId);
     this.last = this.#place(event);
@@ -84,7 +85,7 @@ class Pad {
   }
 
   #goOn(event) {
-    if (!this.last) return;
+    if (!this.last || !event.isPrimary) return;
     // A fast hand is further than one event apart.
     for (const each of event.getCoalescedEvents?.() ?? [event]) {
       const place = this.#place(each);
@@ -93,8 +94,8 @@ class Pad {
     }
   }
 
-  #end() {
-    if (!this.last) return;
+  #end(event) {
+    if (!this.last || !event.isPrimary) return;
     this.last = null;
     this.tell(toText(this.points));
   }

@@ -61,7 +61,7 @@ def test_what_is_chosen_while_another_text_is_under_way_stays_but_for_its_pins(o
     app.view.evaluate("root => root.view.setState({layer: 2, layers: [2]})")
     expect(app.page.get_by_text(RUNNING)).to_be_visible()
     # No token is at the place that it had in the other text, and what the address holds is what is shown.
-    app.page.wait_for_function("root => root.view.stack.queries[0] === '▁Mary'", arg=app.view.element_handle())
+    expect(app.view).to_contain_text("▁Mary", timeout=PATIENCE)
     expect(app.page.get_by_text(RUNNING)).to_have_count(0, timeout=PATIENCE)
     expect(app.page).to_have_url(re.compile(r"[?&]layer=3&(?!.*rows=)"), timeout=PATIENCE)
     app.wait()

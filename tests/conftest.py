@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 from jaxtyping import install_import_hook
 
@@ -13,6 +14,10 @@ MOST_WORKERS = 4
 if "PYTEST_XDIST_WORKER" in os.environ:
     # The workers fill the cores: they, and the processes that they start, compute with a thread each.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# How long an example takes says nothing of what is tested.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 # While the tests run, the shapes in the signatures of transformer_core are checked. Modules without shapes are left as
 # they are: nothing in them would be checked, and the recorder's functions, called at every step, would be much slower.

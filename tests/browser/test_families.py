@@ -60,6 +60,19 @@ def test_a_digit_is_drawn_named_linked_and_cleared(open_app, families):
     model = zoo.load(str(families / "digits-vit"), "cpu")
     expect(app.answer).to_have_text(model.inspect(picture_of(drawing_in(app.page)).image).answer, timeout=PATIENCE)
 
+    # A second finger draws nothing.
+    paper.evaluate(
+        """paper => {
+            const box = paper.getBoundingClientRect();
+            for (const type of ["pointerdown", "pointermove", "pointerup"]) {
+                const place = {clientX: box.left + 5, clientY: box.bottom - 5};
+                paper.dispatchEvent(new PointerEvent(type, {pointerId: 77, isPrimary: false, ...place}));
+            }
+        }"""
+    )
+    pixels = paper.evaluate("paper => [...paper.getContext('2d').getImageData(0, 0, 32, 32).data]")
+    np.testing.assert_array_equal(np.reshape(pixels, (32, 32, 4))[..., 0] == 0, ink_of_both)
+
     # Back goes to the first stroke alone, on the pad as in the answer; the link brings the drawing back.
     app.page.go_back()
     expect(app.answer).to_have_text(model.inspect(picture_of(one).image).answer, timeout=PATIENCE)

@@ -172,7 +172,7 @@ def test_temperature(attention, x, temperature):
 
 @torch.no_grad()
 @given(head=st.integers(0, HEADS - 1), seed=st.integers(0, 1000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_the_heads_own_pattern_changes_nothing(head, seed):
     torch.manual_seed(seed)
     attention, x = Attention(is_written_out=False).eval(), torch.randn(2, QUERIES, HEADS * D)

@@ -293,7 +293,7 @@ def test_moving_to_a_device_keeps_the_call():
 lengths = st.integers(min_value=1, max_value=9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(queries=lengths, keys=lengths, heads=st.integers(1, 4), seed=st.integers(0, 10**6), share=st.floats(0, 1))
 def test_rows_sum_to_one_or_are_empty(queries, keys, heads, seed, share):
     """Law: a row sums to 1 if its query may attend to anything and is all zeros otherwise; no weight is negative."""
@@ -310,7 +310,7 @@ def test_rows_sum_to_one_or_are_empty(queries, keys, heads, seed, share):
     assert call.certificate() < 1e-5
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(length=lengths, heads=st.integers(1, 4), seed=st.integers(0, 10**6))
 def test_causal_maps_are_zero_above_the_diagonal(length, heads, seed):
     """Law: no query attends to what comes later, and the first query attends to itself alone."""
@@ -321,7 +321,7 @@ def test_causal_maps_are_zero_above_the_diagonal(length, heads, seed):
     assert (weights[..., 0, 0] == 1).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(length=st.integers(2, 9), seed=st.integers(0, 10**6))
 def test_reordering_keys_reorders_columns(length, seed):
     """Law: attention is equivariant to the order of the keys."""

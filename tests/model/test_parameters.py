@@ -72,7 +72,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_the_parts_of_any_config_add_up_to_what_is_built(name, data):
     config = data.draw(SHAPES[name])
@@ -83,7 +83,7 @@ def test_the_parts_of_any_config_add_up_to_what_is_built(name, data):
     assert_formulas_hold(parts, symbols(config))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     side=st.integers(1, 4),
     patch_size=st.integers(1, 5),

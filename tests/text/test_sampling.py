@@ -25,7 +25,6 @@ def model():
     return tiny_trained.language_model().model
 
 
-@settings(deadline=None)
 @given(logits_of, temperatures, st.integers(0, 50), st.floats(0.01, 1.0))
 def test_what_is_left_follows_the_definitions(logits, temperature, top_k, top_p):
     left = distribution(logits, temperature, top_k, top_p).numpy()
@@ -47,7 +46,6 @@ def test_what_is_left_follows_the_definitions(logits, temperature, top_k, top_p)
     np.testing.assert_allclose(left, expected, rtol=1e-9, atol=1e-300)
 
 
-@settings(deadline=None)
 @given(st.permutations(range(1, 13)), temperatures, st.integers(1, 12), st.sampled_from([0.1, 0.33, 0.5, 0.77, 0.9]))
 def test_the_same_tokens_are_left_as_in_transformers(values, temperature, top_k, top_p):
     logits = torch.tensor(values).double().log()
@@ -68,7 +66,6 @@ def test_the_token_that_crosses_p_is_the_last_one_left():
     assert distribution(logits, 0.5).tolist() == pytest.approx(np.square([0.5, 0.25, 0.15, 0.1]) / 0.345, rel=1e-6)
 
 
-@settings(deadline=None)
 @given(st.permutations([0.0, 0.5, 1.0, 1.5, 3.0]))
 def test_near_temperature_0_the_likeliest_is_chosen(values):
     logits = torch.tensor(values)
@@ -138,7 +135,7 @@ def test_at_temperature_0_every_token_is_the_likeliest(model):
     assert not set(never) & set(written)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.integers(0, 99), st.sampled_from([0.0, 0.7, 2.0]))
 def test_the_cache_changes_nothing(model, seed, temperature):
     with_cache, without = (

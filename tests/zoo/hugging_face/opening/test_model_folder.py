@@ -353,7 +353,7 @@ class TestDamage:
         assert str(folder.parent) not in str(raised.value)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(position=st.integers(0, 3000), value=st.integers(0, 255))
 def test_a_damaged_byte_in_the_header_is_refused_in_words(copy_of, tmp_path, position, value):
     folder = tmp_path / "copy-of-masked"

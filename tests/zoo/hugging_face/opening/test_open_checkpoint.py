@@ -505,7 +505,7 @@ JSON = st.recursive(
 KEYS = [*transformers.BertConfig().to_dict(), "attn_implementation", "torch_dtype", "rope_scaling", "to_dict", ""]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=st.dictionaries(st.sampled_from(KEYS), JSON, min_size=1, max_size=3))
 def test_any_values_in_config_json_open_or_are_refused_in_words(copy_of, tmp_path, changes):
     folder = tmp_path / "copy-of-masked"

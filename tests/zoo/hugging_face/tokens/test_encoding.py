@@ -77,7 +77,7 @@ def test_a_typed_special_token_is_special_when_asked_for(tokenizers, family):
 
 
 @pytest.mark.parametrize("family", SPECIAL)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
 def test_text_without_special_tokens_is_encoded_as_the_tokenizer_does(tokenizers, family, text):
     tokenizer = tokenizers[family]
@@ -170,7 +170,7 @@ def test_the_words_of_a_pair_with_a_special_token_in_it(tokenizers):
     assert words(tokenizers["MiniLM"], encoding) == "[CLS] | it | [SEP] | s | [SEP] | cat ##like | dog | [SEP]"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(text=st.text(st.sampled_from("The cat's 3.5\n\t  日本é🙂👩\u200d🔬שと"), max_size=30))
 def test_spans_and_labels_of_bytes_tell_the_same_words(tokenizers, text):
     encoding = encode_plain(tokenizers["byte-level"], f" {text}")

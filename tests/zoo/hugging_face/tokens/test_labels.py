@@ -119,7 +119,7 @@ def test_an_id_outside_the_vocabulary(tokenizers, family):
 @pytest.mark.parametrize(
     "family", ["byte-level", "WordPiece", "Unigram", "SentencePiece", "byte fallback", "MiniLM", "ByT5", "CANINE"]
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(text=UNICODE)
 def test_one_label_for_each_token_and_none_is_empty(tokenizers, family, text):
     ids = tokenizers[family](text)["input_ids"]
@@ -143,7 +143,7 @@ def spelled_out(label: str) -> bytes:
 
 
 @pytest.mark.parametrize("family", ["byte-level", "ByT5"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(text=PLAIN)
 def test_the_labels_of_bytes_carry_the_whole_text(tokenizers, family, text):
     assert b"".join(map(spelled_out, label(tokenizers, family, text))) == text.encode()

@@ -116,16 +116,17 @@ MASKED = Examples(
         ),
         Example(
             "Two masks",
-            "I drink coffee in the morning and tea in the evening.",
-            "Each mask is guessed by itself: the guess for one does not know the guess for the other. Which heads of "
-            "“coffee” reach “drink”?",
-            ("coffee", "tea"),
+            "Please open the door and close the window.",
+            "Each mask is guessed by itself: the guess for one does not know the guess for the other, and both are the "
+            "same. Unmask “window”: is “door” still guessed?",
+            ("door", "window"),
         ),
         Example(
-            "Opposites",
-            "This book is not good, it is very bad.",
-            "Nothing but “not good” tells what comes. Which heads of the masked “bad” read it?",
-            ("bad",),
+            "Participle",
+            "You should have told me the truth.",
+            "After “have” comes a participle. Delete “have”: is another form guessed? Which heads of the masked “told” "
+            "read it?",
+            ("told",),
         ),
         Example(
             "Pronoun",
@@ -136,7 +137,8 @@ MASKED = Examples(
         Example(
             "Tense",
             "Yesterday we went to the park with our dog.",
-            "Only “Yesterday” says that it is over. Which heads of the masked “went” read it?",
+            "“Yesterday” says that it is over. Which heads of the masked “went” read it? Write Tomorrow in its place: "
+            "which form is guessed then?",
             ("went",),
         ),
     ),

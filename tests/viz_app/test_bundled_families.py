@@ -180,8 +180,20 @@ def test_another_example_brings_its_masks(app):
     assert_calm(app)
     assert app.get_by_key("mask").value == list(MASKED.texts[1].masked)
     assert len(app.selectbox(key="place").options) >= 2
-    app.get_by_key("mask").set_value(["drink"]).run()
-    assert app.get_by_key("mask").value == ["drink"]
+    app.get_by_key("mask").set_value(["open"]).run()
+    assert app.get_by_key("mask").value == ["open"]
+
+
+def test_a_word_beyond_the_vocabulary_is_masked_by_its_letters(app):
+    show(app, "tatoeba-bert", text="Öl 長", mask="Öl")
+    assert app.get_by_key("mask").options == ["Öl", "長"] and app.get_by_key("mask").value == ["Öl"]
+    tokens = library.load(library.settled(library.ModelChoice("tatoeba-bert", "cpu"))).tokens("Öl 長")
+    last = [f"<0x{byte:02X}>" for byte in "長".encode()]
+    assert list(tokens[-3:]) == last and "<0xC3>" in tokens
+    labels = view(app).open_stack["queries"][1:-1]
+    others = [place for place, label in enumerate(labels) if label != "<mask>"]
+    # The mark of the second word's beginning, and its bytes.
+    assert labels[-3:] == last and others == list(range(len(labels) - 4, len(labels)))
 
 
 def pixels(app) -> np.ndarray:
@@ -301,6 +313,8 @@ def test_a_snapshot_takes_the_models_place_and_text_layer_head_and_pins_stay(app
 def test_the_heads_scores_are_drawn_and_the_best_head_is_a_click_away(app):
     show(app, "induction", step="200")
     (chart,) = (chart for chart in charts(app) if "xaxis2" in chart["layout"] and len(chart["data"]) == 16)
+    (popover,) = (block for block in app.get("popover") if block.proto.popover.label == "Over training")
+    assert len(popover.get("plotly_chart")) == 1, "out of the way of the linked view"
     best = next(line for line in chart["data"] if line["name"] == "layer 1, head 2" and line["xaxis"] == "x")
     assert list(best["x"]) == list(tiny_families.STEPS)
     np.testing.assert_allclose(best["y"], [1 / 3000, 200 / 3000, 1], atol=1e-4)

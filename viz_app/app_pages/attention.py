@@ -9,7 +9,6 @@ from viz_app.attention.explore import explore
 from viz_app.attention.model_choice import choose_model, introduce
 from viz_app.attention.question import ask
 from viz_app.attention.running import inspect, open_model
-from viz_app.attention.snapshots import show_scores
 from viz_app.examples import examples_for
 from viz_app.permissions import permissions
 
@@ -47,8 +46,6 @@ def page() -> None:
             show_answer(model, inspection, options)
             if example := example_of(content, examples_for(model)):
                 st.write(f"**Look for:** {example.look_for}")
-            if chosen.snapshot:
-                show_scores(*chosen.snapshot)
     if inspection is not None:
         explore(model, inspection, (chosen.model, content, options))
     link.tell_problems("Attention")

@@ -105,8 +105,9 @@ def ask_upload(otherwise: Picture) -> Picture:
             picture = pictures.read(file.name, file.getvalue())
         except InputError as error:
             picture, problem = st.session_state.get(SEEN, otherwise), str(error)
+    # Whether the model can read a file shows later; where it cannot, it still looks at the image before.
     st.file_uploader(
-        f"Your image; now the model looks at {literal(picture.name)}",
+        "Your image" if file else f"Your image; now the model looks at {literal(picture.name)}",
         pictures.SUFFIXES,
         key="image",
         on_change=take_image,

@@ -1,5 +1,6 @@
 """Which words of a text a masked language model is to guess."""
 
+import re
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -70,4 +71,14 @@ def words_of(tokens: Sequence[str]) -> list[tuple[str, tuple[int, ...]]]:
 def _joined(pieces: Sequence[str]) -> str:
     """A word without the marks that its pieces carry."""
     word = pieces[0] + "".join(piece.removeprefix("##") for piece in pieces[1:])
+    # A character that the vocabulary lacks is there as the bytes that spell it, a piece each.
+    word = re.sub("(?:<0x[0-9A-F]{2}>)+", lambda found: _character(found[0]), word)
     return word.lstrip("▁") or word
+
+
+def _character(spelled: str) -> str:
+    """The “ä” of “<0xC3><0xA4>”; what is no UTF-8 as it is."""
+    try:
+        return bytes.fromhex(re.sub("<0x|>", "", spelled)).decode()
+    except UnicodeDecodeError:
+        return spelled

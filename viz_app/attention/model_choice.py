@@ -48,8 +48,6 @@ class Chosen:
     """The popover for what is rarely touched."""
     advice: str = ""
     """What to do as long as there is no model."""
-    snapshot: tuple[str, int] | None = None
-    """Name and training step, of a bundled model that was kept at several."""
 
 
 def choose_model(names: list[str], allowed: Permissions, step_place: st.delta_generator.DeltaGenerator) -> Chosen:
@@ -86,11 +84,9 @@ def choose_model(names: list[str], allowed: Permissions, step_place: st.delta_ge
     if not is_own:
         with step_place:
             step = choose_step(name)
-        if step is None:
-            return Chosen(library.settled(ModelChoice(name, device)), options)
-        return Chosen(
-            library.settled(ModelChoice(library.snapshot_name(name, step), device)), options, snapshot=(name, step)
-        )
+        if step is not None:
+            name = library.snapshot_name(name, step)
+        return Chosen(library.settled(ModelChoice(name, device)), options)
     if not name:
         return Chosen(None, options, name_a_model(allowed))
     if not opens_by_itself(name, allowed):

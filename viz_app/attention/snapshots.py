@@ -2,11 +2,15 @@
 
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from viz_app import library, link
 from viz_app.errors import literal
 from viz_app.figures.head_scores import MEANING, SCORES, head_scores
+
+CHART_WIDTH = 560
+"""Pixels of the charts of scores; on a phone, all there is."""
 
 
 def choose_step(name: str) -> int | None:
@@ -23,47 +27,46 @@ def choose_step(name: str) -> int | None:
         bind="query-params",
         help="The model as it was at that step, with your text, layer, head and pins. At the end: the trained model.",
     )
-    offer_best_heads(name, step)
+    show_scores(name, step)
     return step
 
 
-def offer_best_heads(name: str, step: int) -> None:
-    """For each score, a button that leads to the head that has most of it after a step."""
-    try:
-        scores = library.head_scores(name)
-    except library.ModelError:  # where they are to be drawn, it is said what is wrong with them
-        return
-    if scores is None:
-        return
-    now = scores[scores["step"] == step].dropna(subset=list(SCORES))
-    if now.empty:
-        return
-    with st.container(horizontal=True):
-        for column, title in SCORES.items():
-            best = now.loc[now[column].idxmax()]
-            layer, head = int(best["layer"]), int(best["head"])
-            st.button(
-                f"{title}: layer {layer + 1}, head {head + 1} · {best[column]:.2f}",
-                key=f"best-{column}",
-                on_click=open_head,
-                args=(layer, head),
-                help=f"The head with the highest score at this step: {MEANING[column]}. Press to see its attention.",
-            )
-
-
 def show_scores(name: str, step: int) -> None:
-    """How the heads of a model came to do what they do."""
+    """What the heads of a model do after a step, and how they came to do it."""
     try:
         scores = library.head_scores(name)
     except library.ModelError as error:
         st.caption(f"The scores of its heads cannot be drawn: {literal(str(error))}.")
         return
-    if scores is not None:
-        st.plotly_chart(
-            head_scores(scores, step),
-            key="scores",
-            config={"displayModeBar": False},
-            alt=f"For every head of {name}, at each snapshot of its training: {', and '.join(MEANING.values())}.",
+    if scores is None:
+        return
+    with st.container(horizontal=True):
+        offer_best_heads(scores[scores["step"] == step].dropna(subset=list(SCORES)))
+        # Always open, it would push the linked view off a laptop's screen.
+        with st.popover("Over training"), st.container(width=CHART_WIDTH):
+            st.plotly_chart(
+                head_scores(scores, step),
+                key="scores",
+                config={"displayModeBar": False},
+                alt=f"For every head of {name}, at each snapshot of its training: {', and '.join(MEANING.values())}.",
+            )
+
+
+def offer_best_heads(now: pd.DataFrame) -> None:
+    """For each score, a button that leads to the head that has most of it.
+
+    Args:
+        now: the scores of one step; perhaps of no head.
+    """
+    for column, title in SCORES.items() if len(now) else ():
+        best = now.loc[now[column].idxmax()]
+        layer, head = int(best["layer"]), int(best["head"])
+        st.button(
+            f"{title}: layer {layer + 1}, head {head + 1} · {best[column]:.2f}",
+            key=f"best-{column}",
+            on_click=open_head,
+            args=(layer, head),
+            help=f"The head with the highest score at this step: {MEANING[column]}. Press to see its attention.",
         )
 
 

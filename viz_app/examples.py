@@ -117,8 +117,8 @@ MASKED = Examples(
         Example(
             "Two masks",
             "Please open the door and close the window.",
-            "Each mask is guessed by itself: the guess for one does not know the guess for the other, and both are the "
-            "same. Unmask “window”: is “door” still guessed?",
+            "Each mask is guessed by itself: the guess for one does not know the guess for the other. Are both the "
+            "same? Unmask “window”: is “door” still guessed?",
             ("door", "window"),
         ),
         Example(

@@ -52,7 +52,7 @@ def test_the_attention_of_a_clicked_patch_lies_on_an_uploaded_image(open_app, ti
     Image.fromarray(pixels).save(tmp_path / "noise.png")
     app = open_app(link(tiny_checkpoints["image"], layer=2, head=3))
     app.page.get_by_test_id("stFileUploader").locator("input").set_input_files(tmp_path / "noise.png")
-    expect(app.page.get_by_text("now the model looks at noise.png")).to_be_visible(timeout=PATIENCE)
+    expect(app.page.get_by_text("Your image: noise.png")).to_be_visible(timeout=PATIENCE)
     app.wait()
     stack = zoo.load(str(tiny_checkpoints["image"]), "cpu").inspect(Image.open(tmp_path / "noise.png")).stacks["self"]
     drawing = app.view.locator(".image")

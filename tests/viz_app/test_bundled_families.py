@@ -267,6 +267,17 @@ def test_an_image_that_cannot_be_read_leaves_the_answer_before(app, data):
     assert html(app) == answer
 
 
+def test_an_image_that_the_model_refuses_is_not_said_to_be_looked_at(app):
+    show(app, "digits-vit", source="Upload")
+    before = pixels(app)
+    file = io.BytesIO()
+    Image.new("L", (1, 1)).save(file, "PNG")
+    app.file_uploader(key="image").upload("dot.png", file.getvalue(), "image/png").run()
+    assert "nothing on this image" in app.error[0].value
+    assert app.file_uploader(key="image").label == r"Your image: dot\.png"
+    np.testing.assert_array_equal(pixels(app), before)
+
+
 def test_the_induced_token_is_marked_and_its_probability_is_the_models(app, families):
     show(app, "induction", text="K T B K")
     model = trained.load(families / "induction", "cpu")

@@ -167,7 +167,7 @@ def test_a_link_restores_the_page(app):
 
 
 def test_what_a_link_asks_for_in_vain_is_said(app):
-    app.query_params.update({"shape": "GPT-5", "context": "0", "preset": "<b>", "changes": "d_model-9e9.hats-2"})
+    app.query_params.update({"shape": "GPT-5", "context": "0", "preset": "<b>", "changes": "d_model-9e9.hats-2.hats-3"})
     page = open_page(app, "models")
     assert_calm(page)
     assert sentences(page) == [

@@ -105,9 +105,10 @@ def ask_upload(otherwise: Picture) -> Picture:
             picture = pictures.read(file.name, file.getvalue())
         except InputError as error:
             picture, problem = st.session_state.get(SEEN, otherwise), str(error)
-    # Whether the model can read a file shows later; where it cannot, it still looks at the image before.
+    # Whether the model can read an image shows later; where it cannot, it still looks at the one before.
+    looks_at = ": " if file and not problem else "; now the model looks at "
     st.file_uploader(
-        "Your image" if file else f"Your image; now the model looks at {literal(picture.name)}",
+        f"Your image{looks_at}{literal(picture.name)}",
         pictures.SUFFIXES,
         key="image",
         on_change=take_image,

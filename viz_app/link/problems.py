@@ -95,7 +95,8 @@ def tell_problems(page: Page) -> None:
     """
     asked = st.session_state[ASKED]
     kept = {name: st.query_params.get_all(name) for name in st.query_params}
-    sentences = link_problems(asked, kept, st.session_state, page) + st.session_state.pop(NOTED, [])
+    found = link_problems(asked, kept, st.session_state, page) + st.session_state.pop(NOTED, [])
+    sentences = list(dict.fromkeys(found))
     waiting = {*OTHERS, *_elsewhere(page)}
     address.write([name for name in asked if name not in waiting and name not in st.session_state], {})
     st.session_state[ASKED] = {name: values for name, values in asked.items() if name in waiting}

@@ -324,7 +324,7 @@ def test_a_snapshot_takes_the_models_place_and_text_layer_head_and_pins_stay(app
 def test_the_heads_scores_are_drawn_and_the_best_head_is_a_click_away(app):
     show(app, "induction", step="200")
     (chart,) = (chart for chart in charts(app) if "xaxis2" in chart["layout"] and len(chart["data"]) == 16)
-    (popover,) = (block for block in app.get("popover") if block.proto.popover.label == "All heads")
+    (popover,) = (block for block in app.get("popover") if block.proto.popover.label == "All scores")
     assert len(popover.get("plotly_chart")) == 1, "out of the way of the linked view"
     best = next(line for line in chart["data"] if line["name"] == "layer 1, head 2" and line["xaxis"] == "x")
     assert list(best["x"]) == list(tiny_families.STEPS)

@@ -9,7 +9,7 @@ from viz_app import library, link
 from viz_app.errors import literal
 from viz_app.figures.head_scores import MEANING, SCORES, head_scores
 
-ALL_HEADS = "Both scores of every head, over the training. The dotted line is the step that is chosen."
+ALL_SCORES = "Both scores of every head, over the training. The dotted line is the step that is chosen."
 
 CHART_WIDTH = 560
 """Pixels of the charts of scores; on a phone, all there is."""
@@ -45,7 +45,7 @@ def show_scores(name: str, step: int) -> None:
     with st.container(horizontal=True):
         offer_best_heads(scores[scores["step"] == step].dropna(subset=list(SCORES)))
         # Always open, it would push the linked view off a laptop's screen.
-        with st.popover("All heads", help=ALL_HEADS), st.container(width=CHART_WIDTH):
+        with st.popover("All scores", help=ALL_SCORES), st.container(width=CHART_WIDTH):
             st.plotly_chart(
                 head_scores(scores, step),
                 key="scores",

@@ -126,6 +126,24 @@ def test_a_language_model_goes_on_with_several_lines(app, families):
     assert written.strip() in "".join(html(app)).replace("&#x27;", "'")
 
 
+@pytest.mark.parametrize("between", [[], ["tatoeba-bert", "digits-vit"]])
+def test_each_kind_of_model_is_continued_in_its_own_way(app, between):
+    show(app, "shakespeare-gpt", new="7", temperature="1.5", seed="3")
+    for model in between:
+        choose(app, model)
+    choose(app, "induction")
+    assert app.number_input(key="new").value == SYMBOLS.new_tokens == 0
+    assert app.slider(key="temperature").value == SYMBOLS.temperature == 0.0
+    assert {"new", "temperature", "seed"}.isdisjoint(app.query_params)
+    choose(app, "shakespeare-gpt")
+    fields = [
+        app.number_input(key="new").value,
+        app.slider(key="temperature").value,
+        app.number_input(key="seed").value,
+    ]
+    assert fields == [7, 1.5, 3]
+
+
 def test_a_sample_comes_again_with_its_link_and_another_with_another_seed(app):
     show(app, "shakespeare-gpt", temperature="1.5", new="12", seed="7", top_k="50", top_p="0.9")
     assert "Sample (temperature 1.5, seed 7)" in words(app)

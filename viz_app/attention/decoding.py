@@ -66,13 +66,25 @@ def choose_beam_search() -> dict[str, int | float]:
     return {"beam_size": beam_size, "length_penalty": length_penalty}
 
 
+def opening_continuation(examples: Examples) -> dict[str, int | float]:
+    """With what `choose_continuation` opens, by the keys of its widgets."""
+    return {
+        "new": examples.new_tokens,
+        "temperature": examples.temperature,
+        "top_k": 0,
+        "top_p": 1.0,
+        "seed": 0,
+    }
+
+
 def choose_continuation(examples: Examples) -> dict[str, int | float]:
     """How many tokens are written, and how each is chosen."""
+    opening = opening_continuation(examples)
     new_tokens = st.number_input(
         "New tokens",
         0,
         MAX_NEW_TOKENS,
-        examples.new_tokens,
+        opening["new"],
         key="new",
         bind="query-params",
         help="How many tokens the model writes on.",
@@ -81,7 +93,7 @@ def choose_continuation(examples: Examples) -> dict[str, int | float]:
         "Temperature",
         0.0,
         HIGHEST_TEMPERATURE,
-        examples.temperature,
+        opening["temperature"],
         step=0.1,
         key="temperature",
         bind="query-params",
@@ -94,7 +106,7 @@ def choose_continuation(examples: Examples) -> dict[str, int | float]:
         "Top k",
         0,
         MOST_TOP_K,
-        0,
+        opening["top_k"],
         key="top_k",
         bind="query-params",
         help="Only so many of the likeliest tokens can be drawn; 0: all.",
@@ -103,7 +115,7 @@ def choose_continuation(examples: Examples) -> dict[str, int | float]:
         "Top p",
         0.05,
         1.0,
-        1.0,
+        opening["top_p"],
         step=0.05,
         key="top_p",
         bind="query-params",
@@ -113,7 +125,7 @@ def choose_continuation(examples: Examples) -> dict[str, int | float]:
         "Seed",
         0,
         SEEDS - 1,
-        0,
+        opening["seed"],
         key="seed",
         bind="query-params",
         help="The same seed draws the same text again.",

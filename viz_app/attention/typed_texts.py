@@ -1,15 +1,17 @@
-"""Each kind of model has a text of its own: who opens another kind finds the former text again on coming back."""
+"""Each kind of model has a text of its own, and its own way to continue it: both are there again on coming back."""
 
 import streamlit as st
 
+from viz_app.attention.decoding import opening_continuation
 from viz_app.attention.masks import MASKED_TEXT
 from viz_app.examples import GENERAL, Examples
+from viz_app.link.address import is_history_navigation
 
 KIND = "kind of text"
 """Where a session keeps which kind of model the text in the box is for: the name of its `Examples`."""
 
 KEPT = "texts of other kinds"
-"""Where a session keeps the others, with their masks, by kind."""
+"""Where a session keeps the others, with their masks and how they are continued, by kind."""
 
 
 def bring_text(examples: Examples) -> None:
@@ -19,10 +21,14 @@ def bring_text(examples: Examples) -> None:
     shown[KIND] = kind
     if before == kind:
         return
-    kept = shown.setdefault(KEPT, {})
+    kept, opening = shown.setdefault(KEPT, {}), opening_continuation(examples)
     if before is not None:
-        kept[before] = {name: shown[name] for name in ("text", "mask") if name in shown}
-        put_text(kept.get(kind, {"text": examples.opening}))
+        kept[before] = {name: shown[name] for name in ("text", "mask", *opening) if name in shown}
+        found = kept.get(kind, {"text": examples.opening})
+        put_text(found)
+        # Whoever goes back or forward wants what the address says.
+        if not is_history_navigation():
+            shown.update({name: found.get(name, value) for name, value in opening.items()})
     elif shown.get("text") == GENERAL.opening:
         # The box was there before its first model, and nobody has written into it.
         put_text({"text": examples.opening})

@@ -182,6 +182,10 @@ def test_keys_leave_typing_other_controls_and_the_browser_alone(view):
     view.page.focus("#text")
     view.press("a", "2", "m", "s")
     assert view.page.input_value("#text") == "a2ms"
+    view.root.get_by_role("radio", name="Matrix", exact=True).click()
+    view.press("l")
+    assert view.page.input_value("#text") == "a2ms", "a click in the view ends typing"
+    assert view.state == before
     view.page.focus("#button")
     view.press("a", "2", "m", "ArrowDown")
     view.page.evaluate("document.activeElement.blur()")

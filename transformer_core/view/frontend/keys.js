@@ -118,17 +118,28 @@ let typed = null;
 export function listenToKeys(view) {
   const touch = () => (lastTouched = view);
   const press = (event) => handleKey(view, event);
+  const take = () => {
+    touch();
+    takeFocus(view.root);
+  };
   touch();
-  view.root.addEventListener("pointerdown", touch);
+  view.root.addEventListener("pointerdown", take);
   view.root.addEventListener("focusin", touch);
   // On the document, after everything in the view has had its chance to use the key itself.
   document.addEventListener("keydown", press);
   return () => {
     document.removeEventListener("keydown", press);
-    view.root.removeEventListener("pointerdown", touch);
+    view.root.removeEventListener("pointerdown", take);
     view.root.removeEventListener("focusin", touch);
     if (lastTouched === view) lastTouched = null;
   };
+}
+
+/** Whoever clicks into the view has ended typing elsewhere on the page, also where the click itself takes no focus. */
+function takeFocus(root) {
+  const place = root.getRootNode().host ?? root;
+  const focused = document.activeElement;
+  if (focused && !focused.contains(place) && !place.contains(focused)) focused.blur();
 }
 
 function handleKey(view, event) {

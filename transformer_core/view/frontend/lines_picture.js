@@ -6,9 +6,8 @@ import { LineRaster, lineOpacity } from "./raster.js";
 /** Height of the pieces that a picture is painted in, in pixels of the page. */
 const PIECE_HEIGHT = 256;
 
-/** Milliseconds that painting may take at once: at first, for what is in view, and then until it is done. */
-const FIRST_SLICE = 40;
-const NEXT_SLICE = 12;
+/** Milliseconds that painting may take at once. Shorter ones come to more: between any two the page is shown anew. */
+const SLICE = 40;
 
 const SVG_NAMES = "http://www.w3.org/2000/svg";
 
@@ -75,7 +74,7 @@ export class LinesPicture {
     const distance = ({ top }) => Math.max(visible.top - top - PIECE_HEIGHT, top - visible.bottom, 0);
     const pieces = [...this.pieces].sort((a, b) => distance(a) - distance(b));
     this.work = this.#painting(pieces, strokes, width);
-    this.#goOn(FIRST_SLICE);
+    this.#goOn();
   }
 
   /** Paint lines above the others, in view only, until the next call. Without lines, the others are as before. */
@@ -124,16 +123,16 @@ export class LinesPicture {
     }
   }
 
-  #goOn(budget) {
+  #goOn() {
     const start = performance.now();
     let isDone = false;
-    while (!isDone && performance.now() - start < budget) isDone = this.work.next().done;
+    while (!isDone && performance.now() - start < SLICE) isDone = this.work.next().done;
     if (isDone) {
       this.work = null;
     } else {
       // Not in the next frame: much of each would be spent waiting.
       this.timer = setTimeout(() => {
-        this.#goOn(NEXT_SLICE);
+        this.#goOn();
         if (!this.work) this.finished();
       });
     }

@@ -4,12 +4,14 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from plotly.colors import qualitative
 
 from viz_app import library, link
 from viz_app.errors import literal
 from viz_app.figures.head_scores import MEANING, SCORES, head_scores
 
-ALL_SCORES = "Both scores of every head, over the training. The dotted line is the step that is chosen."
+ALL_SCORES = "Both scores of every head, over the training: a colour for each head, as in the view below, and a line "
+ALL_SCORES += "pattern for each layer. The dotted line is the step that is chosen."
 
 CHART_WIDTH = 560
 """Pixels of the charts of scores; on a phone, all there is."""
@@ -47,11 +49,17 @@ def show_scores(name: str, step: int) -> None:
         # Always open, it would push the linked view off a laptop's screen.
         with st.popover("All scores", help=ALL_SCORES), st.container(width=CHART_WIDTH):
             st.plotly_chart(
-                head_scores(scores, step),
+                head_scores(scores, step, head_colours()),
                 key="scores",
                 config={"displayModeBar": False},
                 alt=f"For every head of {name}, at each snapshot of its training: {', and '.join(MEANING.values())}.",
             )
+
+
+def head_colours() -> list[str]:
+    """Those that the linked view gives its heads, too, in the visitor's theme; others if it was started elsewhere,
+    where Streamlit does not find the theme."""
+    return st.get_option(f"theme.{st.context.theme.type or 'light'}.chartCategoricalColors") or qualitative.Safe
 
 
 def offer_best_heads(now: pd.DataFrame) -> None:

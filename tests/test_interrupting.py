@@ -150,6 +150,19 @@ def test_not_more_often_than_asked_for(translator, monkeypatch):
     assert [tick.words for tick in ticks] == ["", "second 9", "second 19", "second 29"]
 
 
+def test_a_module_is_imported_to_its_end(tmp_path, monkeypatch):
+    (tmp_path / "module_with_tensors.py").write_text(
+        "import torch\nfrom transformer_core.interrupting import stage\n"
+        "first = torch.zeros(1)\nstage('importing')\nlast = torch.zeros(1)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(Stopped), between_steps(end_at(0), seconds=0):
+        import module_with_tensors
+
+        assert module_with_tensors.last == 0  # asking this is the first call of PyTorch that can be a last one
+    assert "last" in vars(module_with_tensors)
+
+
 def test_an_ended_recording_leaves_no_mode_behind(translator):
     """Nested with what records and what changes heads, in both orders."""
     network = translator.trained.model

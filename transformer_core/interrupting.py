@@ -4,6 +4,7 @@ Whoever starts the run wraps it in `between_steps`. What runs says what it is do
 unless somebody watches. Everything belongs to one thread, and no model carries any state of it.
 """
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,7 +46,7 @@ class Steps(TorchFunctionMode):
         self._due = 0.0
 
     def look(self) -> None:
-        if time.monotonic() >= self._due:
+        if time.monotonic() >= self._due and not _is_importing():
             self._tick(self.stage)
             self._due = time.monotonic() + self._seconds
 
@@ -56,6 +57,14 @@ class Steps(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+def _is_importing() -> bool:
+    """Whether this thread loads a module: ended half-way, it would be broken for every thread that waits for it."""
+    frame = sys._getframe()
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    return frame is not None
+
+
 _steps: ContextVar[Steps | None] = ContextVar("steps", default=None)
 
 
@@ -64,7 +73,7 @@ def between_steps(tick: Tick, seconds: float = 0.2) -> Iterator[Steps]:
     """Call `tick` in this thread while the block runs: between PyTorch calls and at each `stage`.
 
     Results are the same, bit for bit, as without (`nn.Transformer` leaves its C++ fast path, as for `record`). Of two
-    nested blocks the inner one is watched.
+    nested blocks the inner one is watched. Nobody looks while a module is imported, which would be broken afterwards.
 
     Args:
         tick: what it raises ends the block, and is raised.

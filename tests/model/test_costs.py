@@ -10,7 +10,7 @@ from tests.model.formulas import evaluated
 from transformer_core.model import LanguageModel, MaskedLanguageModel, Transformer, TransformerConfig
 from transformer_core.model.costs import BYTES, cache_bytes, flops, weight_bytes
 from transformer_core.model.parameters import symbols, total
-from transformer_core.model.published import PUBLISHED
+from transformer_core.model.published import BY_NAME, PUBLISHED
 from transformer_core.model.vision import VisionConfig, VisionTransformer
 
 SMALL = {"vocab_size": 50, "d_model": 12, "num_heads": 3, "d_ff": 20, "max_length": 16}
@@ -115,7 +115,7 @@ def test_gpt2_small_by_hand():
 
 def test_the_layers_of_gpt3_cost_about_twice_its_parameters():
     """Brown et al. 2020, Table D.1: 3.14e23 operations for 300 billion tokens, forward and backward (times three)."""
-    (gpt3,) = (published for published in PUBLISHED if published.name == "GPT-3 175B")
+    gpt3 = BY_NAME["GPT-3 175B"]
     matrices = total(part for part in flops(gpt3.config, 2048) if part.name != "scores and weighted sums")
     assert 3 * matrices * 300e9 == pytest.approx(3.14e23, rel=0.005)
 
@@ -128,10 +128,24 @@ def test_weights_in_both_precisions():
 
 def test_the_cache_of_gpt3_by_hand():
     """Keys and values, 96 layers of 96 heads of 128, two bytes each: 4.7 MB a token."""
-    (gpt3,) = (published for published in PUBLISHED if published.name == "GPT-3 175B")
+    gpt3 = BY_NAME["GPT-3 175B"]
     assert total(cache_bytes(gpt3.config, 1)) == 2 * 96 * 96 * 128 * 2 == 4_718_592
     assert total(cache_bytes(gpt3.config, 2048)) == 2048 * 4_718_592
     assert total(cache_bytes(gpt3.config, 2048, "float32")) == 2 * 2048 * 4_718_592
+
+
+def test_t5_3b_by_hand():
+    """24 + 24 layers, d_model 1024, 32 heads of 128: their 4096 dimensions together are not d_model."""
+    config = BY_NAME["T5 3B"].config
+    # Two bytes for each of 4096 numbers of a key and of a value, in 24 layers; of the source as much.
+    own, cross = cache_bytes(config, 1)
+    assert own.count == cross.count == 2 * 24 * 4096 * 2 == 393_216
+    # A multiply-add is two operations. Of a matrix of d_model x 4096: 8,388,608.
+    matrix, feed_forward, attended = 2 * 1024 * 4096, 2 * 2 * 1024 * 16_384, 2 * 2 * 512 * 4096
+    parts = flops(config, 512)
+    assert of_unit(parts, "a source token") == 24 * (4 * matrix + attended + feed_forward) + 24 * 2 * matrix
+    output = 2 * 1024 * 32_128
+    assert of_unit(parts, "a target token") == 24 * (6 * matrix + 2 * attended + feed_forward) + output
 
 
 @pytest.mark.parametrize("head_size", [None, 5])

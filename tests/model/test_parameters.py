@@ -13,11 +13,9 @@ from tests.model.formulas import evaluated
 from transformer_core.model import LanguageModel, MaskedLanguageModel, Transformer, TransformerConfig
 from transformer_core.model.config import Activation, Norm, Normalization, Positions
 from transformer_core.model.parameters import parameters, shape, symbols, total
-from transformer_core.model.published import PUBLISHED
+from transformer_core.model.published import BY_NAME, PUBLISHED
 from transformer_core.model.stacks import Encoder
 from transformer_core.model.vision import VisionConfig, VisionTransformer
-
-BY_NAME = {published.name: published for published in PUBLISHED}
 
 CLASSES = {
     "encoder-decoder": Transformer,
@@ -272,20 +270,64 @@ def test_gpt2s_corrected_names_are_what_the_parts_add_up_to(name, released):
     assert f"{released}M" in published.difference
 
 
-def test_numbers_that_explain_a_difference():
-    def million(config) -> float:
-        return round(total(parameters(config)) / 1e6, 1)
+def million(config, **options) -> float:
+    return round(total(parameters(config, **options)) / 1e6, 1)
 
-    base, big, large = (BY_NAME[name].config for name in ("Transformer base", "Transformer big", "T5 large"))
-    for config, paper, needed in ((base, 65e6, 40_800), (big, 213e6, 35_900)):
-        vocabulary = config.vocab_size + (paper - total(parameters(config))) / config.d_model
-        assert vocabulary == pytest.approx(needed, abs=50)
-        assert f"{needed:,}" in BY_NAME["Transformer base"].difference
-    assert million(dataclasses.replace(large, share_output=False)) == 770.6
+
+def test_the_vocabulary_that_each_of_the_papers_totals_would_need():
+    for name, needed in (("Transformer base", 40_800), ("Transformer big", 35_900)):
+        published = BY_NAME[name]
+        missing = published.published_total - total(published.parts)
+        assert published.config.vocab_size + missing / published.config.d_model == pytest.approx(needed, abs=50)
+        assert f"{needed:,}" in published.difference
+
+
+def test_berts_totals_fit_either_top_and_not_none():
+    for name in ("BERT-base", "BERT-large"):
+        for top in ("pooler", "masked words"):
+            assert round(million(BY_NAME[name].config, top=top), -1) * 1e6 == BY_NAME[name].published_total
+    assert million(BY_NAME["BERT-large"].config, top="none") == 334.1
+
+
+def test_gpt2s_totals_lack_token_vectors():
+    for name in ("small", "medium", "large", "XL"):
+        published = BY_NAME[f"GPT-2 {name}"]
+        missing = total(published.parts) - published.published_total
+        assert 9_300 < missing / published.config.d_model < 9_800
+
+
+def test_t5_large_alone_fits_an_output_matrix_of_its_own():
+    def untied(name: str) -> float:
+        return million(dataclasses.replace(BY_NAME[name].config, share_output=False))
+
+    assert untied("T5 large") == 770.6
+    assert "770.6M" in BY_NAME["T5 large"].difference
+    assert (untied("T5 small"), untied("T5 base")) == (77.0, 247.6)
+    assert round(total(BY_NAME["T5 3B"].parts) / 1e9, 2) == 2.85
+
+
+def test_table_d1_of_gpt3_is_the_sum():
     assert round(total(BY_NAME["GPT-3 175B"].parts) / 1e6, -2) == 174_600
     assert "174,600M" in BY_NAME["GPT-3 175B"].difference
-    vit = BY_NAME["ViT-L/16"].config
-    coarse = VisionConfig(patch_size=32, encoder=dataclasses.replace(vit.encoder, max_length=50))
-    assert million(coarse) == 306.5
-    small = parameters(BY_NAME["ViT-B/16"].config)
-    assert round(total(part for part in small if part.name != "classes") / 1e6, 1) == 85.8
+
+
+@pytest.mark.parametrize(
+    ("name", "patch_size", "classes", "counted"),
+    [("ViT-B/16", 16, False, "85.8M"), ("ViT-L/16", 32, True, "306.5M"), ("ViT-H/14", 14, True, "632.0M")],
+)
+def test_no_one_way_to_count_gives_all_of_vits_totals(name, patch_size, classes, counted):
+    published = BY_NAME[name]
+
+    def counts_as(patch_size: int, classes: bool) -> float:
+        encoder = dataclasses.replace(published.config.encoder, max_length=(224 // patch_size) ** 2 + 1)
+        parts = parameters(VisionConfig(patch_size=patch_size, encoder=encoder))
+        return total(part for part in parts if classes or part.name != "classes") / 1e6
+
+    assert f"{counts_as(patch_size, classes):.1f}M" == counted
+    assert counted in published.difference
+    assert round(counts_as(patch_size, classes)) * 1e6 == published.published_total
+    if patch_size == published.config.patch_size:
+        assert round(counts_as(patch_size, not classes)) * 1e6 != published.published_total
+    else:
+        both = (counts_as(published.config.patch_size, chosen) for chosen in (True, False))
+        assert all(round(count) * 1e6 != published.published_total for count in both)

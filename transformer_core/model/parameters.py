@@ -15,7 +15,7 @@ Top = Literal["masked words", "pooler", "none"]
 """What stands on an encoder that reads tokens and has no decoder.
 
 "masked words": the layer, normalisation, output matrix and bias of `MaskedLanguageModel`. "pooler": BERT's layer on the
-first token's vector, from which a text is classified; it is what the totals of BERT's paper count.
+first token's vector, from which a text is classified.
 """
 
 Shape = Literal["encoder-decoder", "decoder only", "encoder only", "image"]

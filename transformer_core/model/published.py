@@ -26,7 +26,7 @@ class Published:
     difference: str
     """Why the parts add up to another number, as far as that is known."""
     top: Top = "pooler"
-    """What stands on an encoder without a decoder: the totals of BERT's paper are those with the pooler."""
+    """What stands on an encoder without a decoder. BERT is counted as the released model, which has the pooler."""
 
     @property
     def published_total(self) -> float:
@@ -38,43 +38,56 @@ class Published:
         return parameters(self.config, self.top)
 
 
-def _bert(name: str, total: str, difference: str, **changes: int) -> Published:
-    source = (
-        "Devlin et al. 2019, section 3. The vocabulary is that of the released uncased model. With the pooler, and "
-    )
-    source += "without the layer that guesses masked words."
-    return Published(name, TransformerConfig.bert(**changes), total, source, difference)
+def _bert(name: str, total: str, **changes: int) -> Published:
+    source = "Devlin et al. 2019, section 3. The vocabulary, of which the paper says “30,000”, is that of the released "
+    source += "uncased model. Counted with the pooler, without the layer that guesses masked words."
+    return Published(name, TransformerConfig.bert(**changes), total, source, BERT_PAPER)
 
 
 def _gpt2(name: str, total: str, **changes: int) -> Published:
-    source = "Radford et al. 2019, Table 2. It leaves out the number of heads, which is that of the released model."
+    source = "Radford et al. 2019, Table 2; vocabulary and longest sequence: section 2.3. The paper leaves out the "
+    source += "number of heads, which is that of the released model."
     return Published(name, TransformerConfig.gpt2(**changes), total, source, GPT2_PAPER)
 
 
 def _t5(name: str, total: str, section: str, difference: str, **changes: int) -> Published:
-    source = f"Raffel et al. 2020, section {section}. The vocabulary is that of the released models: 32,000 pieces, "
-    source += "100 sentinels, and 28 that fill it up."
+    source = f"Raffel et al. 2020, section {section}. To the 32,000 pieces of section 3.1.3 the released models add "
+    source += "100 sentinels and 28 rows that fill the matrix up."
     return Published(name, TransformerConfig.t5(**changes), total, source, difference)
 
 
-def _vit(name: str, total: str, patch_size: int, difference: str, **changes: int) -> Published:
+def _vit(name: str, total: str, patch_size: int, **changes: int) -> Published:
     config = VisionConfig(
         patch_size=patch_size, encoder=TransformerConfig.vit(max_length=(224 // patch_size) ** 2 + 1, **changes)
     )
-    source = "Dosovitskiy et al. 2021, Table 1. For images of 224 x 224 pixels and the 1,000 classes of ImageNet."
-    return Published(name, config, total, source, difference)
+    source = (
+        "Dosovitskiy et al. 2021, Table 1. Counted for images of 224 x 224 pixels and the 1,000 classes of ImageNet."
+    )
+    return Published(name, config, total, source, VIT_TABLE)
 
-
-ROUNDED = "None beyond the paper's rounding."
 
 PAPER_VOCABULARY = (
-    "The paper gives no exact vocabulary: “about 37,000” pieces shared by both languages (section 5.1). 65M would need "
-    "about 40,800 and the big model's 213M about 35,900, so no single vocabulary gives both."
+    "The token vectors are uncertain: their number is only “about 37000”, shared by both languages (section 5.1). 65M "
+    "would need about 40,800 of them and the big model's 213M about 35,900, so no one vocabulary gives both."
+)
+
+BERT_PAPER = (
+    "The paper rounds to two digits. It does not say what stands on the encoder: its totals fit with the pooler, as "
+    "here, and with the layer that guesses masked words."
 )
 
 GPT2_PAPER = (
     "The paper's numbers are wrong: “our original parameter counts were wrong due to an error (in our previous blog "
-    "posts and paper)”, says the README of the released models, whose names there are 124M, 355M, 774M and 1558M."
+    "posts and paper)”, says the README of the released models, whose names are 124M, 355M, 774M and 1558M. In "
+    "every size 9,300 to 9,800 times d_model is missing, as if so many token vectors had been left out."
+)
+
+T5_ROUNDED = "The paper rounds (“about”)."
+
+VIT_TABLE = (
+    "Table 1 names no patch size and does not say whether it counts the classes, and no one way gives all three: 86M "
+    "fits ViT-B/16 without classes (85.8M), 307M fits ViT-L with patches of 32 x 32 pixels (306.5M), and 632M fits "
+    "ViT-H/14 with classes (632.0M)."
 )
 
 PUBLISHED = (
@@ -92,11 +105,10 @@ PUBLISHED = (
         "Vaswani et al. 2017, Table 3, row “big”.",
         PAPER_VOCABULARY,
     ),
-    _bert("BERT-base", "110M", ROUNDED),
+    _bert("BERT-base", "110M"),
     _bert(
         "BERT-large",
         "340M",
-        ROUNDED,
         d_model=1024,
         num_heads=16,
         d_ff=4096,
@@ -110,16 +122,17 @@ PUBLISHED = (
         "GPT-3 175B",
         TransformerConfig.gpt2(d_model=12_288, num_heads=96, d_ff=49_152, num_decoder_layers=96, max_length=2048),
         "175.0B",
-        "Brown et al. 2020, Table 2.1; “the same model and architecture as GPT-2” (section 2.1), so also its "
-        "vocabulary. Every other layer's attention is sparse there; the operations here are those of full attention.",
-        "Table 2.1 rounds it up; Table D.1 of the same paper has 174,600M.",
+        "Brown et al. 2020, Table 2.1; section 2.1 has d_ff, the longest sequence and “the same model and architecture "
+        "as GPT-2”, so also its vocabulary. Every other layer's attention is sparse there; the operations here are "
+        "those of full attention.",
+        "Table 2.1 rounds to 175.0B; Table D.1 of the same paper has 174,600M.",
     ),
-    _t5("T5 small", "60M", "3.7 (“about 60 million”)", ROUNDED),
+    _t5("T5 small", "60M", "3.7 (“about 60 million”)", T5_ROUNDED),
     _t5(
         "T5 base",
         "220M",
         "3.1.1 (“about 220 million”)",
-        ROUNDED,
+        T5_ROUNDED,
         d_model=768,
         num_heads=12,
         d_ff=3072,
@@ -129,9 +142,9 @@ PUBLISHED = (
     _t5(
         "T5 large",
         "770M",
-        "3.7",
-        "The paper does not say how it counted. With an output matrix of its own it would be 770.6M, but the paper "
-        "shares that matrix with the token vectors (section 2.1), and its totals for the other sizes agree with that.",
+        "3.7 (“around 770 million”)",
+        "The output matrix: with one of its own the model would have 770.6M. But the paper shares that matrix with the "
+        "token vectors (section 2.1), and only so do small and base have the paper's 60M and 220M.",
         d_model=1024,
         num_heads=16,
         d_ff=4096,
@@ -141,8 +154,8 @@ PUBLISHED = (
     _t5(
         "T5 3B",
         "2.8B",
-        "3.7 (“2.8 billion”)",
-        "2.85 billion, of which the paper gives two digits.",
+        "3.7 (“around 2.8 billion”)",
+        "The paper rounds, here down: the sum is 2.85 billion.",
         d_model=1024,
         num_heads=32,
         head_size=128,
@@ -153,8 +166,8 @@ PUBLISHED = (
     _t5(
         "T5 11B",
         "11B",
-        "3.7 (“11 billion”)",
-        ROUNDED,
+        "3.7 (“about 11 billion”)",
+        T5_ROUNDED,
         d_model=1024,
         num_heads=128,
         head_size=128,
@@ -162,18 +175,10 @@ PUBLISHED = (
         num_encoder_layers=24,
         num_decoder_layers=24,
     ),
-    _vit("ViT-B/16", "86M", 16, "Without the 1,000 classes, which depend on the task, it is 85.8M."),
-    _vit(
-        "ViT-L/16",
-        "307M",
-        16,
-        "The paper's table names no patch size and does not say what it counts. With patches of 32 x 32 pixels, which "
-        "the paper uses too, this shape has 306.5M.",
-        d_model=1024,
-        num_heads=16,
-        d_ff=4096,
-        num_encoder_layers=24,
-    ),
-    _vit("ViT-H/14", "632M", 14, ROUNDED, d_model=1280, num_heads=16, d_ff=5120, num_encoder_layers=32),
+    _vit("ViT-B/16", "86M", 16),
+    _vit("ViT-L/16", "307M", 16, d_model=1024, num_heads=16, d_ff=4096, num_encoder_layers=24),
+    _vit("ViT-H/14", "632M", 14, d_model=1280, num_heads=16, d_ff=5120, num_encoder_layers=32),
 )
 """In the order of their papers."""
+
+BY_NAME = {published.name: published for published in PUBLISHED}

@@ -197,7 +197,7 @@ def test_a_card_shows_a_model_and_links_to_it(app, pretrained):
     assert list(figure(page, "card")["data"][0]["y"]) == list(run["loss"])
     assert "A model of the tests." in words(page)
     (opening,) = (each.proto for each in page.get("page_link"))
-    assert (opening.label, opening.query_string) == ("Open on the Attention page", "model=tiny-en-de")
+    assert (opening.label, opening.query_string) == ("Open on the Attention page →", "model=tiny-en-de")
 
 
 def test_a_cards_link_opens_its_model_after_another_was_open(app, pretrained, tmp_path, monkeypatch):

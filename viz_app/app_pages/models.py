@@ -5,15 +5,16 @@ import streamlit as st
 from transformer_core.model import TransformerConfig, VisionConfig
 from transformer_core.model.costs import flops
 from transformer_core.model.parameters import Part, parameters, total
-from transformer_core.model.published import PUBLISHED
+from transformer_core.model.published import BY_NAME
 from viz_app import library, link
 from viz_app.errors import literal
 from viz_app.figures.parts import parts_bars
 from viz_app.figures.theme import CHART_CONFIG
 from viz_app.figures.training import LOSS, measured_curves
-from viz_app.models.costs import costs_of, fits, published_costs, work_of
+from viz_app.models.costs import FORMULAS, OPERATIONS, costs_of, fits, published_costs, work_of
+from viz_app.models.fields import LEFT_OUT
 from viz_app.models.installed import installed
-from viz_app.models.playground import LEFT_OUT, design
+from viz_app.models.playground import design
 from viz_app.models.sizes import change, legend, parts_table, published_table, reasons_for_differences
 from viz_app.numbers import amount, operations
 
@@ -37,7 +38,7 @@ def show_card(name: str) -> None:
     with curve:
         show_training(name)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link("app_pages/attention.py", label="Open on the Attention page", query_params={"model": name})
+        st.page_link("app_pages/attention.py", label="Open on the Attention page →", query_params={"model": name})
         if model.card:
             with st.popover("Model card"):
                 st.markdown(model.card)
@@ -90,23 +91,22 @@ for left, right in zip(names[::2], [*names[1::2], None], strict=False):
                 show_card(name)
 
 st.header("Do the parts add up to what the papers say?", anchor="published")
+st.write(
+    "The difference is the sum of the parts minus the published total. A matrix that two places share counts once: "
+    "token vectors and output matrix mostly do."
+)
 numbers, reasons = st.columns([3, 2], gap="medium")
 numbers.table(published_table(), border="horizontal")
 with reasons:
     for reason, of in reasons_for_differences().items():
         st.write(f"**{', '.join(of)}**: {literal(reason)}")
-st.write(
-    "The difference is the sum of the parts minus the published total. A matrix that two places share counts once: "
-    "token vectors and output matrix mostly do."
-)
 st.caption(GPT_4)
 
 st.header("Where are the parameters of a model?", anchor="parts")
 controls, picture = st.columns([1, 3], gap="medium")
 with controls:
-    by_name = {published.name: published for published in PUBLISHED}
-    chosen = by_name[
-        st.selectbox("Published model", list(by_name), key="shape", bind="query-params", persist_state="session")
+    chosen = BY_NAME[
+        st.selectbox("Published model", list(BY_NAME), key="shape", bind="query-params", persist_state="session")
     ]
     st.metric("Sum of the parts", f"{total(chosen.parts):,}")
     st.metric("Published", chosen.total)
@@ -133,10 +133,10 @@ with controls:
         persist_state="session",
         help="How many tokens a token attends to, itself included. An encoder-decoder has as many in its source.",
     )
-    # Not st.latex, which becomes a scrolling region that no key reaches where a formula just fits.
-    st.write(r"weights $= b \cdot$ parameters")
-    st.write(r"KV cache $= 2\,N_d\,h\,d_k\,n\,b$")
-    st.write(r"FLOPs $= 2 \cdot$ matrices $+\ 4\,N\,n\,h\,d_k$")
+    for formula, meaning in FORMULAS.items():
+        # Not st.latex, which becomes a scrolling region that no key reaches where a formula just fits.
+        st.write(formula)
+        st.caption(meaning)
 with picture:
     st.dataframe(published_costs(context), hide_index=True, height="content")
 if fits(chosen.config, context):
@@ -149,14 +149,7 @@ if fits(chosen.config, context):
         alt=f"Floating-point operations of {chosen.name} by part: "
         + "; ".join(f"{part.block}: {part.name} {operations(part.count)}" for part in work),
     )
-st.write(
-    "A number takes b bytes: 4 in float32, 2 in bfloat16. The KV cache holds the key and the value of every token so "
-    "far in every decoder layer, for one text; after an encoder, those of the source as well. The operations are those "
-    "of one forward pass for a token that attends to n tokens: two for each multiply-add of every matrix (Kaplan et "
-    "al. 2020, Table 1), and in each layer 2·n·h·d_k for the scores and as many for the weighted sum of the values "
-    "(Chowdhery et al. 2022, appendix B). Normalisation, softmax, activations and look-ups are left out. An image is "
-    "counted whole, whatever the context."
-)
+st.caption(OPERATIONS)
 
 st.header("What if it were wider, deeper or told its positions otherwise?", anchor="playground")
 st.write("Start from a published model and change its fields; everything below is worked out again at once.")

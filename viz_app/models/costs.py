@@ -8,6 +8,26 @@ from transformer_core.model.parameters import Part, Top, total
 from transformer_core.model.published import PUBLISHED
 from viz_app.numbers import memory, operations
 
+FORMULAS = {
+    r"weights $= b \cdot$ parameters": "A number takes b bytes: 4 in float32, 2 in bfloat16.",
+    r"KV cache $= 2\,N_d\,h\,d_k\,n\,b$": (
+        "The key and the value of each of n tokens in every decoder layer, for one text. After an encoder as much "
+        "again, for the n tokens of the source. An encoder keeps nothing."
+    ),
+    r"FLOPs $= 2 \cdot$ matrices $+\ 4\,N\,n\,h\,d_k$": (
+        "Of one forward pass for one token that attends to n tokens: two for each multiply-add. An encoder-decoder has "
+        "a cost for each token that it reads and for each that it writes. An image is counted whole, whatever n is."
+    ),
+}
+"""How the costs are worked out, and what is counted."""
+
+OPERATIONS = (
+    "Every matrix costs two operations for each of its numbers and each token (Kaplan et al. 2020, Table 1), attention "
+    "in each layer 2·n·h·d_k for the scores and as many for the weighted sum of the values (Chowdhery et al. 2022, "
+    "appendix B). Normalisation, softmax, activations and look-ups are left out."
+)
+"""Where the operations come from, and what is not counted."""
+
 TOO_LONG = "context too long"
 """What stands instead of a cost where learned positions end before the context does."""
 

@@ -2,10 +2,8 @@
 
 import pytest
 
-from transformer_core.model.published import PUBLISHED
+from transformer_core.model.published import BY_NAME
 from viz_app.models.costs import TOO_LONG, costs_of, fits, work_of
-
-BY_NAME = {published.name: published for published in PUBLISHED}
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_a_missing_file_is_named(folders, tmp_path, kind, name):
 def test_a_missing_tokenizer_is_named(folders, tmp_path, kind):
     folder = shutil.copytree(folders[kind], tmp_path / kind)
     (folder / "tokenizer.model").unlink()
-    with pytest.raises(FileNotFoundError, match=r"tokenizer\.model is missing"):
+    with pytest.raises(FileNotFoundError, match=r"there is no tokenizer .*tokenizer\.model"):
         trained.load(folder)
 
 
@@ -128,11 +128,11 @@ def test_a_missing_tokenizer_is_named(folders, tmp_path, kind):
         ("words", {"transformer": None}, "does not describe a language model"),
         ("words", {"transformer": "-"}, "does not describe a language model: 'transformer'"),
         ("words", {"transformer": {"vocab_size": 5, "d_model": 33}}, "d_model=33 is not divisible"),
-        ("words", {"transformer": {"vocab_size": 5}}, "a decoder-only model has num_encoder_layers=0"),
+        ("words", {"transformer": {"vocab_size": 5}}, r"such a model has [\d,]+ parameters, and the file of weights"),
         ("words", {"alphabet": "ab"}, "vocab_size is 4 in the tokenizer and"),
         ("symbols", {"alphabet": "aa"}, "does not describe a language model: the alphabet 'aa'"),
         ("symbols", {"alphabet": 7}, "does not describe a language model"),
-        ("masked", {"transformer": {"vocab_size": 5}}, "an encoder-only model has num_decoder_layers=0"),
+        ("masked", {"transformer": {"vocab_size": 5}}, r"and the file of weights holds [\d,]+ numbers"),
         ("image", {"class_names": ["0", "1"]}, "it has 2 class names for 10 classes"),
         ("image", {"class_names": "0123456789"}, "not names"),
         ("image", {"class_names": [*range(10)]}, "not names"),
@@ -166,11 +166,39 @@ def test_damaged_weights_are_refused(damaged, kind):
         safetensors.torch.save_file(weights | {name: torch.full_like(weights[name], value)}, path)
         with pytest.raises(ValueError, match=f"is damaged: {name} holds values that are no numbers"):
             trained.load(folder, "cpu")
-    safetensors.torch.save_file({key: tensor for key, tensor in weights.items() if key != name}, path)
-    with pytest.raises(ValueError, match="Missing key"):
+    others = {key: tensor for key, tensor in weights.items() if key != name}
+    safetensors.torch.save_file(others, path)
+    left = sum(tensor.numel() for tensor in others.values())
+    with pytest.raises(ValueError, match=f"and the file of weights holds {left:,} numbers"):
+        trained.load(folder, "cpu")
+    safetensors.torch.save_file(others | {"renamed": weights[name]}, path)
+    with pytest.raises(ValueError, match=r"model\.safetensors does not fit config\.json: .*Missing key"):
         trained.load(folder, "cpu")
     path.write_bytes(b"\x80\x04pickle")
-    with pytest.raises(ValueError, match=r"model\.safetensors does not fit config\.json"):
+    with pytest.raises(ValueError, match=r"model\.safetensors is damaged"):
+        trained.load(folder, "cpu")
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes", "message"),
+    [
+        *((kind, {"d_model": 10**9}, "such a model has") for kind in ("words", "symbols", "masked")),
+        ("words", {"num_decoder_layers": 10**9}, "such a model has"),
+        ("words", {"num_decoder_layers": 10**400}, "such a model has"),
+        ("masked", {"vocab_size": 10**9}, "such a model has"),
+        ("masked", {"d_ff": 10**12}, "such a model has"),
+        ("symbols", {"max_length": 10**9}, "max_length=1,000,000,000 is more than 131,072"),
+        ("image", {"d_model": 10**9}, "such a model has"),
+        ("image", {"num_encoder_layers": 10**9}, "such a model has"),
+    ],
+)
+def test_sizes_that_no_memory_holds_are_refused_before_a_model_is_built(damaged, monkeypatch, kind, sizes, message):
+    folder = damaged(kind)
+    config = json.loads((folder / "config.json").read_text())
+    (config["vision_transformer"]["encoder"] if kind == "image" else config["transformer"]).update(sizes)
+    (folder / "config.json").write_text(json.dumps(config))
+    monkeypatch.setattr(trained.KINDS[FORMATS[kind]], "NETWORK", lambda _: pytest.fail("it was built"))
+    with pytest.raises(ValueError, match=rf"config\.json does not describe .*: {message}"):
         trained.load(folder, "cpu")
 
 

@@ -2,20 +2,15 @@
 
 from pathlib import Path
 
-from transformer_core.trained import image_classifier, language_model, masked_language_model, translator
 from transformer_core.trained.folder import CONFIG, check_files, format_of
 from transformer_core.trained.image_classifier import TrainedImageClassifier
 from transformer_core.trained.language_model import TrainedLanguageModel
 from transformer_core.trained.masked_language_model import TrainedMaskedLanguageModel
+from transformer_core.trained.trained_model import TrainedModel
 from transformer_core.trained.translator import MAX_BEAM_SIZE, MAX_LENGTH_PENALTY, Translator
 
-TrainedModel = Translator | TrainedLanguageModel | TrainedMaskedLanguageModel | TrainedImageClassifier
-
 KINDS: dict[str, type[TrainedModel]] = {
-    translator.FORMAT: Translator,
-    language_model.FORMAT: TrainedLanguageModel,
-    masked_language_model.FORMAT: TrainedMaskedLanguageModel,
-    image_classifier.FORMAT: TrainedImageClassifier,
+    kind.FORMAT: kind for kind in (Translator, TrainedLanguageModel, TrainedMaskedLanguageModel, TrainedImageClassifier)
 }
 """What reads a folder, by the "format" in its config.json."""
 

@@ -4,6 +4,7 @@ A folder may come from anybody, so nothing in it is run: it is read as JSON, saf
 """
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,16 +12,20 @@ from typing import Any, Protocol, TypeVar
 
 import safetensors.torch
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from transformer_core.device import choose_device
-from transformer_core.model import TransformerConfig
+from transformer_core.model import TransformerConfig, VisionConfig
+from transformer_core.model.parameters import parameters, total
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
 TOKENIZER = "tokenizer.model"
 SNAPSHOTS = "snapshots"
+
+MAX_LENGTH = 2**17
+"""The longest sequence that a config.json may name: no weights show it, and sinusoids are made for each position."""
 
 Model = TypeVar("Model", bound=nn.Module)
 
@@ -42,8 +47,11 @@ def format_of(folder: Path) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-def check_files(folder: Path, *names: str) -> None:
-    """Make sure that config.json, the weights and other files are there.
+def check_files(folder: Path, step: int | None = None) -> None:
+    """Make sure that config.json and the weights are there.
+
+    Args:
+        step: the weights of this snapshot of the training, too.
 
     Raises:
         ValueError: the folder is a file.
@@ -51,9 +59,11 @@ def check_files(folder: Path, *names: str) -> None:
     """
     if folder.is_file():
         raise ValueError(f"{folder} is a file: name the folder that holds {CONFIG} and the rest")
-    for name in (CONFIG, WEIGHTS, *names):
+    for name in (CONFIG, WEIGHTS):
         if not (folder / name).is_file():
             raise FileNotFoundError(f"{folder} holds no trained model: {name} is missing")
+    if not (snapshot := weights_path(folder, step)).is_file():
+        raise FileNotFoundError(f"{folder} holds no snapshot of step {step}: {snapshot.name} is missing")
 
 
 @contextmanager
@@ -74,6 +84,33 @@ def reading_config(folder: Path, kind: str, what: str) -> Iterator[dict[str, Any
         raise ValueError(f"{folder / CONFIG} does not describe {what}: {error}") from error
 
 
+def num_weights(path: Path) -> int:
+    """How many numbers a file of weights holds. A matrix that a model uses twice is in it once.
+
+    Raises:
+        ValueError: the file is damaged.
+        FileNotFoundError: there is none.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+    except SafetensorError as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def check_size(config: TransformerConfig | VisionConfig, numbers: int) -> None:
+    """Make sure that a model of these sizes has so many weights.
+
+    Raises:
+        ValueError: it has not, or it has far more positions than any text fills.
+    """
+    wanted = total(parameters(config))
+    if wanted != numbers:
+        raise ValueError(f"such a model has {wanted:,} parameters, and the file of weights holds {numbers:,} numbers")
+    if isinstance(config, TransformerConfig) and config.max_length > MAX_LENGTH:
+        raise ValueError(f"max_length={config.max_length:,} is more than {MAX_LENGTH:,}")
+
+
 def check_vocabulary(folder: Path, tokenizer: Vocabulary, config: TransformerConfig) -> None:
     """Make sure that a tokenizer belongs to a model.
 
@@ -86,23 +123,16 @@ def check_vocabulary(folder: Path, tokenizer: Vocabulary, config: TransformerCon
             raise ValueError(f"{folder}: {name} is {of_tokenizer} in the tokenizer and {of_model} in {CONFIG}")
 
 
-def read_weights(model: Model, folder: Path, device: str, step: int | None = None) -> Model:
-    """Give a model its weights, in float32, ready for use.
-
-    Args:
-        step: take the snapshot after this step of the training; None: the finished model.
+def read_weights(model: Model, path: Path, device: str) -> Model:
+    """Give a model the weights in a file, in float32, ready for use.
 
     Raises:
-        ValueError: the file is damaged, holds NaN or infinity, or is of another model; or there is no such device.
-        FileNotFoundError: there is no such snapshot.
+        ValueError: the file is of another model, or holds NaN or infinity; or there is no such device.
     """
-    path = weights_path(folder, step)
-    if not path.is_file():
-        raise FileNotFoundError(f"{folder} holds no snapshot of step {step}: {path.name} is missing")
+    weights = safetensors.torch.load_file(path)
     try:
-        weights = safetensors.torch.load_file(path)
         model.load_state_dict(weights)
-    except (SafetensorError, RuntimeError) as error:
+    except RuntimeError as error:
         # PyTorch lists every layer, one a line after a heading.
         reason = " ".join(str(error).splitlines()[:2])[:300]
         raise ValueError(f"{path} does not fit {CONFIG}: {reason}") from error

@@ -2,62 +2,33 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-from transformer_core.model import LanguageModel, TransformerConfig
+from transformer_core.model import LanguageModel
 from transformer_core.text.sampling import Sampler, sample
 from transformer_core.text.symbols import SymbolTokenizer
 from transformer_core.text.tokenizer import Tokenizer
-from transformer_core.trained.folder import (
-    TOKENIZER,
-    check_files,
-    check_vocabulary,
-    read_weights,
-    reading_config,
-    write,
-)
-
-FORMAT = "headlight-language-model"
+from transformer_core.trained.trained_model import TrainedModel
 
 
 @dataclass(frozen=True)
-class TrainedLanguageModel:
-    """A language model that goes on with a text: of words, or of the symbols of an alphabet."""
+class TrainedLanguageModel(TrainedModel):
+    """A language model that goes on with a text: of words, or of the symbols of an alphabet in config.json."""
+
+    FORMAT = "headlight-language-model"
+    DESCRIPTION = "a language model"
+    NETWORK = LanguageModel
 
     model: LanguageModel
     tokenizer: Tokenizer | SymbolTokenizer
 
     @classmethod
-    def load(cls, folder: Path, device: str = "auto", step: int | None = None) -> "TrainedLanguageModel":
-        """Read config.json and model.safetensors, and tokenizer.model unless an "alphabet" stands in config.json.
+    def _parts(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        return {"tokenizer": SymbolTokenizer(fields["alphabet"])} if "alphabet" in fields else {}
 
-        Args:
-            step: the weights of this snapshot of the training instead.
-
-        Raises:
-            FileNotFoundError: the folder or one of its files is missing.
-            ValueError: a file is damaged, of another kind, or does not fit the others.
-        """
-        folder = Path(folder)
-        check_files(folder)
-        with reading_config(folder, FORMAT, "a language model") as config:
-            symbols = SymbolTokenizer(config["alphabet"]) if "alphabet" in config else None
-            model = LanguageModel(TransformerConfig.from_dict(config["transformer"]))
-        if symbols is None:
-            check_files(folder, TOKENIZER)
-        tokenizer = symbols or Tokenizer.load(folder / TOKENIZER)
-        check_vocabulary(folder, tokenizer, model.config)
-        return cls(read_weights(model, folder, device, step), tokenizer)
-
-    def save(self, folder: Path) -> None:
-        """Write what `load` reads, with the weights in half precision."""
-        folder = Path(folder)
-        fields = {"transformer": self.model.config.to_dict()}
-        if isinstance(self.tokenizer, SymbolTokenizer):
-            write(folder, FORMAT, {"alphabet": self.tokenizer.alphabet} | fields, self.model)
-        else:
-            write(folder, FORMAT, fields, self.model)
-            self.tokenizer.save(folder / TOKENIZER)
+    def _fields(self) -> dict[str, Any]:
+        is_of_symbols = isinstance(self.tokenizer, SymbolTokenizer)
+        return ({"alphabet": self.tokenizer.alphabet} if is_of_symbols else {}) | super()._fields()
 
     def ids(self, text: str) -> list[int]:
         """What the model reads: the begin token and the text's tokens.

@@ -2,29 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-from transformer_core.model import Transformer, TransformerConfig
+from transformer_core.model import Transformer
 from transformer_core.text.generation import beam_search, greedy_search, in_batches, pad_batch
 from transformer_core.text.tokenizer import Tokenizer
-from transformer_core.trained.folder import (
-    TOKENIZER,
-    check_files,
-    check_vocabulary,
-    read_weights,
-    reading_config,
-    write,
-)
-
-FORMAT = "headlight-translator"
+from transformer_core.trained.trained_model import TrainedModel
 
 MAX_BEAM_SIZE = 16
 MAX_LENGTH_PENALTY = 5.0
 
 
 @dataclass(frozen=True)
-class Translator:
+class Translator(TrainedModel):
     """An encoder-decoder Transformer that translates from one language into another."""
+
+    FORMAT = "headlight-translator"
+    DESCRIPTION = "a translator"
+    NETWORK = Transformer
 
     model: Transformer
     tokenizer: Tokenizer
@@ -32,37 +27,15 @@ class Translator:
     target_language: str
 
     @classmethod
-    def load(cls, folder: Path, device: str = "auto", step: int | None = None) -> "Translator":
-        """Read config.json, model.safetensors and tokenizer.model; float32, ready to translate.
+    def _parts(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        languages = {name: fields[name] for name in ("source_language", "target_language")}
+        if not all(isinstance(language, str) for language in languages.values()):
+            raise ValueError(f"its languages are {list(languages.values())}, not names")
+        return languages
 
-        Args:
-            step: the weights of this snapshot of the training instead.
-
-        Raises:
-            FileNotFoundError: the folder or one of its files is missing.
-            ValueError: a file is damaged, of another kind, or does not fit the others.
-        """
-        folder = Path(folder)
-        check_files(folder, TOKENIZER)
-        with reading_config(folder, FORMAT, "a translator") as config:
-            languages = config["source_language"], config["target_language"]
-            if not all(isinstance(language, str) for language in languages):
-                raise ValueError(f"its languages are {languages}, not names")
-            model = Transformer(TransformerConfig.from_dict(config["transformer"]))
-        tokenizer = Tokenizer.load(folder / TOKENIZER)
-        check_vocabulary(folder, tokenizer, model.config)
-        return cls(read_weights(model, folder, device, step), tokenizer, *languages)
-
-    def save(self, folder: Path) -> None:
-        """Write what `load` reads, with the weights in half precision."""
-        folder = Path(folder)
-        fields = {
-            "source_language": self.source_language,
-            "target_language": self.target_language,
-            "transformer": self.model.config.to_dict(),
-        }
-        write(folder, FORMAT, fields, self.model)
-        self.tokenizer.save(folder / TOKENIZER)
+    def _fields(self) -> dict[str, Any]:
+        languages = {"source_language": self.source_language, "target_language": self.target_language}
+        return languages | super()._fields()
 
     @property
     def max_source_tokens(self) -> int:

@@ -1,6 +1,7 @@
 """Bundled models: finding and loading them, and the snapshots of their training."""
 
 import hashlib
+import json
 import shutil
 
 import numpy as np
@@ -147,6 +148,11 @@ def test_the_outline_of_what_is_no_model_says_why(all_kinds, tmp_path, monkeypat
     with pytest.raises(InputError, match=r"There is no bundled model called '\.\./gpt'\. There are: gpt\."):
         zoo.outline("../gpt")
     config = tmp_path / "gpt" / "config.json"
+    fields = json.loads(config.read_text())
+    fields["transformer"]["num_decoder_layers"] = 10**9
+    config.write_text(json.dumps(fields))
+    with pytest.raises(ValueError, match=r"config\.json does not describe a model: .*such a model has"):
+        zoo.outline("gpt")
     config.write_text('{"format": "headlight-language-model", "transformer": {"num_heads": "four"}}')
     with pytest.raises(ValueError, match=r"config\.json does not describe a model: .*num_heads='four'"):
         zoo.outline("gpt")

@@ -11,6 +11,9 @@ from transformer_core.model.config import TransformerConfig
 from transformer_core.model.embedding import LEARNED_STD
 from transformer_core.model.stacks import Encoder
 
+OF_TOKENS = ("pad_id", "num_segments", "norm_embeddings", "scale_embeddings", "scale_logits", "share_output")
+"""Fields of `TransformerConfig` that tell of token vectors: an image model has none, so they keep their defaults."""
+
 
 @dataclass(frozen=True)
 class VisionConfig:
@@ -38,6 +41,9 @@ class VisionConfig:
             raise ValueError(f"image_size={self.image_size} is not divisible by patch_size={self.patch_size}")
         if self.encoder.num_decoder_layers or self.encoder.vocab_size:
             raise ValueError("an image model has an encoder only, and vocab_size=0: it reads no tokens")
+        for name in OF_TOKENS:
+            if getattr(self.encoder, name) != getattr(TransformerConfig, name):
+                raise ValueError(f"{name}={getattr(self.encoder, name)!r} is of token vectors: an image model has none")
         if self.encoder.positions != "learned":
             raise ValueError(f"positions={self.encoder.positions!r}: an image model's are learned")
         if self.encoder.max_length != self.num_patches + 1:

@@ -22,6 +22,7 @@ from transformer_core import zoo
 from transformer_core.device import DEVICES, choose_device
 from transformer_core.inspection.inspection import Inspection
 from transformer_core.interrupting import stage
+from transformer_core.trained.folder import SNAPSHOTS
 from transformer_core.training.log import COLUMNS
 from transformer_core.view.payload import Detail, Payload, build
 from transformer_core.zoo import bundled
@@ -69,6 +70,8 @@ class ModelChoice:
     """A bundled model's name, a folder or a hub name."""
     device: str = "auto"
     dtype: str = "auto"
+    implementation: str = "transformers"
+    """Whose program runs it, as `zoo.load` takes it."""
     version: str = ""
     """What `settled` found on the disk; whoever asks for this choice again gets the same model."""
 
@@ -148,7 +151,8 @@ def _load(choice: ModelChoice) -> zoo.InspectableModel:
     allowed = permissions()
     stage(f"Opening {choice.name}")
     # Models go before this one is loaded, so that they are not all in memory together.
-    _models.make_room(sum(size for path, _, size in _state(choice.name) if path.suffix == ".safetensors"))
+    files = [(path, size) for path, _, size in _state(choice.name) if path.parent.name != SNAPSHOTS]
+    _models.make_room(sum(size for path, size in files if path.suffix == ".safetensors"))
     try:
         return zoo.load(
             choice.name,
@@ -157,6 +161,7 @@ def _load(choice: ModelChoice) -> zoo.InspectableModel:
             local_models=allowed.local_models,
             hub=allowed.hub,
             progress=_downloading,
+            implementation=choice.implementation,
         )
     except zoo.DeviceMemoryError:
         return load(dataclasses.replace(choice, device="cpu"), _pass_on)
@@ -181,7 +186,7 @@ def settled(choice: ModelChoice) -> ModelChoice:
 
 
 def _state(name: str) -> list[tuple[Path, int, int]]:
-    """The files of a model with the nanosecond of their last change and their size in bytes.
+    """The files of a model with the nanosecond of their last change and their size in bytes, its snapshots among them.
 
     A hub name has none: what is downloaded does not change.
     """
@@ -190,7 +195,12 @@ def _state(name: str) -> list[tuple[Path, int, int]]:
     elif not permissions().local_models or (folder := local_folder(name)) is None:
         return []
     try:
-        files = sorted(path for path in folder.resolve().iterdir() if path.suffix in (".safetensors", ".json"))
+        folder = folder.resolve()
+        files = sorted(
+            path
+            for path in (*folder.iterdir(), *(folder / SNAPSHOTS).glob("*"))
+            if path.suffix in (".safetensors", ".json")
+        )
         return [(path, (status := path.stat()).st_mtime_ns, status.st_size) for path in files]
     except OSError:  # a file, a broken link, a folder that may not be read: loading it says so
         return []

@@ -15,6 +15,8 @@ from safetensors.torch import load_file, save_file
 from transformer_core import zoo
 from transformer_core.device import choose_device
 from transformer_core.interrupting import Stage
+from transformer_core.trained import Translator
+from transformer_core.trained.folder import save_snapshot
 from transformer_core.zoo import bundled
 from viz_app import library, pictures, runs
 from viz_app.library import ModelChoice
@@ -112,6 +114,18 @@ def test_a_replaced_model_is_loaded_anew(pretrained, tmp_path, monkeypatch):
     save_file({name: -tensor for name, tensor in weights.items()}, tmp_path / "tiny-en-de" / "model.safetensors")
     after = library.inspect(TINY, TEXT, options)
     assert after.provenance.weights_hash != before.provenance.weights_hash
+
+
+def test_a_replaced_snapshot_is_loaded_anew(pretrained, tmp_path, monkeypatch):
+    folder = shutil.copytree(pretrained / "tiny-en-de", tmp_path / "tiny-en-de")
+    monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
+    trained, choice = Translator.load(folder, "cpu"), ModelChoice("tiny-en-de@20", "cpu")
+    save_snapshot(folder, trained.model, 20)
+    before = library.load(choice)
+    assert library.load(choice) is before
+    trained.model.embedding.tokens.weight.data += 1
+    save_snapshot(folder, trained.model, 20)
+    assert library.load(choice).weights_hash != before.weights_hash
 
 
 def test_payloads_are_computed_once_for_each_text(pretrained):

@@ -13,7 +13,7 @@ from transformer_core.training.data import (
     split_pairs,
     with_all_references,
 )
-from transformer_core.training.tasks.translation import SplitRecord
+from transformer_core.training.tasks.sentence_pairs import PairsRecord
 
 GOOD = b"Hi.\tHallo!\nRun!\tLauf!\n"
 
@@ -148,23 +148,26 @@ def test_too_few_pairs_are_refused_with_the_cure():
         split_pairs([Pair(f"en {i}", f"de {i}") for i in range(25)], held_out=10, seed=0)
 
 
-def test_the_record_finds_the_same_split_again_and_refuses_other_data(tmp_path):
+def test_the_record_finds_the_same_pairs_again_and_refuses_others(tmp_path):
     path = write(tmp_path, b"".join(f"en {i}\tde {i}\n".encode() for i in range(100)))
     pairs, _ = read_pairs(path)
-    SplitRecord(held_out=10, seed=3, max_words=250, data_sha256=fingerprint(pairs)).save(tmp_path)
-    assert SplitRecord.load(tmp_path).split(path) == split_pairs(pairs, 10, 3)
-    path.write_bytes(path.read_bytes() + b"one\tmore\n")
-    with pytest.raises(DataError, match="does not hold what"):
-        SplitRecord.load(tmp_path).split(path)
+    PairsRecord(held_out=10, seed=3, max_words=5, data_sha256=fingerprint(pairs)).save(tmp_path)
+    record = PairsRecord.load(tmp_path)
+    assert (record.held_out, record.seed) == (10, 3)
+    path.write_bytes(path.read_bytes() + b"a line without a tab\none two three four five six\tmore\n")
+    assert record.read_pairs(path) == pairs, "what the training left out is left out again"
+    record.check(fingerprint(pairs), "data.tsv")
+    with pytest.raises(DataError, match=r"data\.tsv does not hold what the model was trained on"):
+        record.check(fingerprint([*pairs, Pair("one", "more")]), "data.tsv")
 
 
 def test_a_missing_or_damaged_record_is_named(tmp_path):
     with pytest.raises(DataError, match=r"split\.json is missing"):
-        SplitRecord.load(tmp_path)
+        PairsRecord.load(tmp_path)
     for content in ("{", '{"seed": 1}', '{"held_out": 9, "seed": 1, "max_words": "250", "data_sha256": ""}'):
         (tmp_path / "split.json").write_text(content)
         with pytest.raises(DataError, match=r"split\.json is damaged"):
-            SplitRecord.load(tmp_path)
+            PairsRecord.load(tmp_path)
 
 
 def test_the_fingerprint_sees_every_difference():

@@ -5,24 +5,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_core.training.loss import label_smoothed_loss, label_smoothing_floor
-
-
-@pytest.mark.parametrize(("vocab_size", "floor"), [(37_000, 1.3769), (5, 0.3897)])
-def test_the_floor_has_the_published_values(vocab_size, floor):
-    assert label_smoothing_floor(vocab_size, 0.1) == pytest.approx(floor, abs=5e-5)
-
-
-def test_without_smoothing_the_floor_is_zero():
-    assert label_smoothing_floor(37_000, 0.0) == 0
+from transformer_core.model import LanguageModel, TransformerConfig
+from transformer_core.training.loss import label_smoothed_loss, next_token_loss
+from transformer_core.training.task import NO_LABEL
+from transformer_core.training.windows import TokenBatch
 
 
 @given(vocab_size=st.integers(2, 50), smoothing=st.floats(0.01, 0.9))
-def test_the_smoothed_target_itself_reaches_the_floor(vocab_size, smoothing):
+def test_of_the_smoothed_target_itself_only_its_entropy_is_left(vocab_size, smoothing):
     probabilities = torch.full((1, vocab_size), smoothing / vocab_size, dtype=torch.float64)
     probabilities[0, 1] += 1 - smoothing
     loss = label_smoothed_loss(probabilities.log(), torch.tensor([1]), smoothing, pad_id=0)
-    assert loss.item() == pytest.approx(label_smoothing_floor(vocab_size, smoothing), abs=1e-5)
+    assert loss.item() == pytest.approx(-(probabilities * probabilities.log()).sum().item(), abs=1e-5)
 
 
 def test_the_loss_by_hand():
@@ -45,3 +39,12 @@ def test_padding_counts_for_nothing():
 
 def test_padding_alone_is_no_loss():
     assert label_smoothed_loss(torch.randn(1, 4, 7), torch.zeros(1, 4, dtype=torch.long), 0.1, pad_id=0) == 0
+
+
+def test_the_next_token_loss_counts_what_has_a_label():
+    sizes = {"d_model": 8, "num_heads": 2, "num_decoder_layers": 1, "d_ff": 8, "max_length": 3, "dropout": 0.0}
+    model = LanguageModel(TransformerConfig.gpt2(vocab_size=7, **sizes))
+    batch = TokenBatch(torch.tensor([[1, 4, 3], [1, 5, 2]]), torch.tensor([[1, NO_LABEL, 6], [NO_LABEL, NO_LABEL, 2]]))
+    probabilities = model(batch.token_ids).log_softmax(-1)
+    expected = -sum(probabilities[place].item() for place in ((0, 0, 1), (0, 2, 6), (1, 2, 2)))
+    assert next_token_loss(model, batch).item() == pytest.approx(expected, rel=1e-5)

@@ -32,3 +32,11 @@ def test_an_impossible_option_is_named(name, value):
 def test_validation_figures_need_a_row_to_stand_in():
     with pytest.raises(ValueError, match="multiple of log_every"):
         TranslationOptions(data=Path("data.tsv"), out=Path("out"), log_every=100, validate_every=250)
+
+
+def test_snapshots_after_the_last_step_are_refused():
+    with pytest.raises(
+        ValueError, match=r"never be reached with steps=100, from 150 on: name steps up to the last one"
+    ):
+        TranslationOptions(data=Path("data.tsv"), out=Path("out"), steps=100, snapshots=(0, 100, 150, 200))
+    TranslationOptions(data=Path("data.tsv"), out=Path("out"), steps=100, snapshots=(0, 100))

@@ -1,7 +1,7 @@
 """Batches of about the same number of tokens, of sentences of about the same length (section 5.1)."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -12,7 +12,9 @@ from torch import Tensor
 
 from transformer_core.text.generation import pad_batch
 from transformer_core.text.tokenizer import Tokenizer
-from transformer_core.training.data import Pair
+from transformer_core.training.data import Item, Pair, Split
+
+Encoded = TypeVar("Encoded", bound=Sized)
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,28 @@ def encode_pairs(pairs: Iterable[Pair], tokenizer: Tokenizer, max_length: int) -
         for pair in pairs
     }
     return {pair: e for pair, e in examples.items() if max(len(e.source), len(e.target) + 1) <= max_length}
+
+
+def encode_sides(
+    split: Split[Item], encode: Callable[[list[Item]], Encoded], max_length: int, noun: str
+) -> tuple[dict[str, Encoded], list[str]]:
+    """Token ids of what is for training, validation and test, and in a line each what of it was too long.
+
+    Args:
+        encode: gives those of items that have at most `max_length` tokens.
+        noun: what an item is.
+
+    Raises:
+        ValueError: all of a side is too long.
+    """
+    sides, left_out = {}, []
+    for name, items in vars(split).items():
+        sides[name] = encode(items)
+        if not sides[name]:
+            raise ValueError(f"no {name} {noun} has at most {max_length} tokens: use a larger --max-length")
+        if fewer := len(items) - len(sides[name]):
+            left_out.append(f"{fewer:,} {name} {noun}s of more than {max_length} tokens left out")
+    return sides, left_out
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How good a model is: its loss, and BLEU against all references of a sentence."""
+"""How good a translator is: its loss, and BLEU against all references of a sentence."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from transformer_core.training.data import Pair, with_all_references
 from transformer_core.training.loss import label_smoothed_loss
 
 BEAM_SIZE, LENGTH_PENALTY = 4, 0.6
-"""What a model is judged with, as in section 6.1."""
+"""What a translator is judged with, as in section 6.1."""
 
 
 @torch.inference_mode()

@@ -19,15 +19,17 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
+from transformer_core import trained
 from transformer_core.trained.folder import clear_snapshots, save_snapshot
 from transformer_core.training.batches import own_share
 from transformer_core.training.checkpoint import TrainingState, mean_of
 from transformer_core.training.log import TrainingLog
+from transformer_core.training.model_card import Outcome, write_model_card
 from transformer_core.training.optimizer import new_optimizer
 from transformer_core.training.options import TrainingOptions
 from transformer_core.training.processes import Processes, join_processes
 from transformer_core.training.speed import is_bfloat16_faster, keep_freed_memory, mixed_precision
-from transformer_core.training.task import Outcome, Task
+from transformer_core.training.task import Task
 
 
 def train(options: TrainingOptions, command: str) -> bool:
@@ -349,5 +351,9 @@ def _finish(run: _Run, command: str) -> None:
     run.model.load_state_dict(mean_of(checkpoints, len(steps) + 1))
     run.model.eval()
     run.task.save(run.model)
-    for line in run.task.write_card(Outcome(command, run.progress.seconds, [*steps, last], run.processes)):
+    saved = trained.load(run.options.out, run.processes.device.type)
+    card = run.task.card(saved)
+    outcome = Outcome(command, run.progress.seconds, [*steps, last], run.processes)
+    write_model_card(card, run.options, outcome, saved.model)
+    for line in card.results:
         print(line)

@@ -1,10 +1,18 @@
-"""Cross entropy with label smoothing (section 5.4; Szegedy et al. 2016)."""
-
-import math
+"""Cross entropy: of the next token, and with label smoothing (section 5.4; Szegedy et al. 2016)."""
 
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from transformer_core.model import LanguageModel
+from transformer_core.training.task import NO_LABEL
+from transformer_core.training.windows import TokenBatch
+
+
+def next_token_loss(model: LanguageModel, batch: TokenBatch) -> Float[Tensor, ""]:
+    """Sum of the cross entropies, in nats, over all labels."""
+    logits = model(batch.token_ids).flatten(0, 1).float()
+    return F.cross_entropy(logits, batch.label_ids.flatten(), ignore_index=NO_LABEL, reduction="sum")
 
 
 def label_smoothed_loss(
@@ -22,13 +30,3 @@ def label_smoothed_loss(
         label_smoothing=smoothing,
         reduction="sum",
     )
-
-
-def label_smoothing_floor(vocab_size: int, smoothing: float) -> float:
-    """The least loss, in nats a token, that any model can reach: the entropy of the smoothed target."""
-    other = smoothing / vocab_size
-    true = 1 - smoothing + other
-    floor = -true * math.log(true)
-    if other > 0:
-        floor -= (vocab_size - 1) * other * math.log(other)
-    return floor

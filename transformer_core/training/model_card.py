@@ -1,74 +1,109 @@
 """MODEL_CARD.md: what a model is, what it was trained on, how, and how good it is."""
 
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import nn
 
+from transformer_core.model import TransformerConfig
 from transformer_core.training.optimizer import BETAS, EPSILON
 from transformer_core.training.options import TrainingOptions
+from transformer_core.training.processes import Processes
 from transformer_core.training.speed import describe_hardware
-from transformer_core.training.task import Outcome
 
 ADAM = f"({BETAS[0]}, {BETAS[1]}, {EPSILON})".replace("e-0", "e-")
 """Its constants, as the paper writes them."""
 
 PIECES = "SentencePiece, byte-pair encoding, byte fallback"
 
+ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU"}
 
-def write_model_card(
-    folder: Path,
-    introduction: str,
-    shape: dict[str, str],
-    quality: str,
-    training: str,
-    licence: str = "",
-    limits: str = "",
-) -> None:
-    """Write the card from what the run measured.
 
-    Args:
-        introduction: the model in a sentence.
-        shape: the rows of the table of sizes.
-        quality: how good the model is, and how that was measured.
-        training: what `training_section` says.
-    """
-    rows = "\n".join(f"| {name} | {value} |" for name, value in shape.items())
+@dataclass(frozen=True)
+class Card:
+    """What a task says of the model that it trained. Texts are Markdown."""
+
+    introduction: str
+    """The model in a sentence or two."""
+    sizes: dict[str, str]
+    """The table of sizes, to which parameters and weights are added."""
+    quality: str
+    """How good the model is, and how that was measured."""
+    measured_again: str
+    """What `evaluate` prints of it, say "the test figures"."""
+    data: list[str]
+    """What the model was trained on, a line each."""
+    course: str
+    """The figures in training.csv, beside loss, learning rate and speed."""
+    limits: str
+    results: list[str]
+    """The figures for the terminal, a line each."""
+    settings: tuple[str, ...] = ()
+    """Of the loss, beside those of the optimizer that every run has."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run went, for its card."""
+
+    command: str
+    seconds: float
+    averaged_steps: list[int]
+    """Whose weights the model is the mean of."""
+    processes: Processes
+
+
+def write_model_card(card: Card, options: TrainingOptions, outcome: Outcome, model: nn.Module) -> None:
+    """Write the card into the model's folder, beside its weights."""
+    data_file = getattr(options, "data", None)  # which not every task reads
+    again = "With the same file at hand, this measures" if data_file else "This measures"
+    evaluate = f"python -m transformer_core evaluate --model {options.out}" + f" --data {data_file}" * bool(data_file)
     sections = [
-        f"# {folder.name}\n\n{introduction}\n\n| what | value |\n|---|---|\n{rows}",
-        f"## How good it is\n\n{quality}",
-        f"## Training\n\n{training}",
+        f"# {options.out.name}",
+        card.introduction,
+        table(("what", "value"), (card.sizes | _size(options, model)).items()),
+        "## How good it is",
+        card.quality,
+        f"{again} {card.measured_again} again:",
+        f"    {evaluate}",
+        "## Training",
+        f"    {outcome.command}",
+        "\n".join(f"- {fact}" for fact in [*card.data, *_course(card, options, outcome)]),
+        "## Licence and attribution",
+        _licence(options),
+        "## Limits",
+        card.limits,
     ]
-    sections += [
-        f"## {title}\n\n{text}" for title, text in (("Licence and attribution", licence), ("Limits", limits)) if text
-    ]
-    (folder / "MODEL_CARD.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+    (options.out / "MODEL_CARD.md").write_text("\n\n".join(sections) + "\n", encoding="utf-8")
 
 
-def size_rows(folder: Path, model: nn.Module) -> dict[str, str]:
-    """The last rows of the table of sizes: parameters, and the file of weights."""
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    first, *others = (f"| {' | '.join(cells)} |" for cells in (header, *rows))
+    return "\n".join([first, "|---" * len(header) + "|", *others])
+
+
+def stack_rows(config: TransformerConfig) -> dict[str, str]:
+    """The rows of the table of sizes that tell of the layers."""
+    encoder, decoder = config.num_encoder_layers, config.num_decoder_layers
+    layers = f"{encoder} encoder + {decoder} decoder" if encoder and decoder else f"{encoder or decoder}"
+    feed_forward = ACTIVATIONS[config.activation] if config.d_ff else "no feed-forward layers"
+    widths = {"d_model, d_ff": f"{config.d_model}, {config.d_ff}"} if config.d_ff else {"d_model": f"{config.d_model}"}
+    return {
+        "layers": f"{layers}, {config.norm}-norm, {config.positions} positions, {feed_forward}",
+        "heads": f"{config.num_heads} a layer",
+    } | widths
+
+
+def _size(options: TrainingOptions, model: nn.Module) -> dict[str, str]:
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    size = (folder / "model.safetensors").stat().st_size / 1e6
+    size = (options.out / "model.safetensors").stat().st_size / 1e6
     return {"parameters": f"{parameters:,}", "weights": f"float16, {size:.1f} MB"}
 
 
-def licence_of_weights(options: TrainingOptions) -> str:
-    """Under what the weights stand, and whose work they learned from."""
-    credit = f" It is: {options.credit}." if options.credit else ""
-    return (
-        "The weights are under the Apache License 2.0, like the code. What they learned from is not part of this "
-        f"repository.{credit}"
-    )
-
-
-def training_section(options: TrainingOptions, outcome: Outcome, data: list[str], settings: str, course: str) -> str:
-    """The command, the data, the time, the hardware and the optimizer.
-
-    Args:
-        data: what the model was trained on, a line each.
-        settings: of the optimizer and the loss, beside those of every run.
-        course: the figures in training.csv, beside loss, learning rate and speed.
-    """
+def _course(card: Card, options: TrainingOptions, outcome: Outcome) -> list[str]:
+    """The time, the hardware, the optimizer, and which weights the model has."""
     steps = outcome.averaged_steps
     weights = "the weights after the last step"
     if len(steps) > 1:
@@ -83,11 +118,18 @@ def training_section(options: TrainingOptions, outcome: Outcome, data: list[str]
     if options.schedule != "inverse_sqrt":
         way = "along a cosine to a tenth" if options.schedule == "cosine" else "constant"
         rate += f" to a learning rate of {options.learning_rate:g}, then {way}"
-    facts = [
-        *data,
-        f"{options.steps:,} steps, {time} in them, {processes.world_size} x "
-        f"{describe_hardware(processes.device)}; torch {torch.__version__}.",
-        f"{optimizer}, {rate}, {settings}dropout {options.dropout:g}; {weights}.",
-        f"training.csv holds the course of loss, learning rate, speed and {course}.",
+    settings = ", ".join([optimizer, rate, *card.settings, f"dropout {options.dropout:g}"])
+    return [
+        f"{options.steps:,} steps, {time} in them, {processes.world_size} x {describe_hardware(processes.device)}; "
+        f"torch {torch.__version__}.",
+        f"{settings}; {weights}.",
+        f"training.csv holds the course of loss, learning rate, speed and {card.course}.",
     ]
-    return f"    {outcome.command}\n\n" + "\n".join(f"- {fact}" for fact in facts)
+
+
+def _licence(options: TrainingOptions) -> str:
+    """Under what the weights stand, which is for whoever trained them to say, and whose work they learned from."""
+    licence = "The licence of these weights is yours to choose."
+    if options.licence:
+        licence = f"The weights are under {options.licence}."
+    return licence + (f" They learned from this: {options.credit}." if options.credit else "")

@@ -10,7 +10,7 @@ from transformer_core.training.schedule import constant_learning_rate, cosine_le
 if TYPE_CHECKING:
     from transformer_core.training.task import Task
 
-CHANGEABLE = ("out", "data", "steps", "average", "device", "credit")
+CHANGEABLE = ("out", "data", "steps", "average", "device", "credit", "licence")
 """What may differ when a run is resumed; everything else would change what is trained, or what is recorded of it."""
 
 
@@ -43,6 +43,9 @@ class TrainingOptions(ABC):
 
     out: Path = field(metadata=about("folder for the model; an interrupted run goes on from what is in it"))
     credit: str = option("where the data comes from and its licence, for the model card", "")
+    licence: str = option(
+        "what the weights are under, for the model card, say 'the Apache License 2.0'; none: not decided yet", ""
+    )
     d_model: int = option("width of the model", 256)
     num_heads: int = option("attention heads of a layer", 8)
     d_ff: int = option("inner width of the feed-forward layers", 1024)
@@ -80,6 +83,11 @@ class TrainingOptions(ABC):
             raise ValueError(f"seed={self.seed} must be from 0 to {2**32 - 1}")
         if any(step < 0 for step in self.snapshots):
             raise ValueError(f"snapshots={self.snapshots} must be steps from 0 on")
+        if beyond := [step for step in self.snapshots if step > self.steps]:
+            raise ValueError(
+                f"snapshots={self.snapshots} would never be reached with steps={self.steps}, from {min(beyond)} on: "
+                "name steps up to the last one with --snapshots, or ask for more --steps"
+            )
         if self.out.exists() and not self.out.is_dir():
             raise ValueError(f"out={self.out} is a file, and a folder is needed")
         if self.validate_every % self.log_every:

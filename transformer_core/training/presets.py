@@ -30,8 +30,8 @@ PRESETS = {
     "tatoeba-en-de": Preset(TranslationOptions),
     "shakespeare-gpt": Preset(
         LanguageOptions,
-        {"dropout": 0.2, "steps": 1500, "warmup": 100, "schedule": "cosine", "learning_rate": 1e-3}
-        | {"weight_decay": 0.1, "log_every": 50, "validate_every": 100, "checkpoint_every": 25},
+        {"dropout": 0.2, "steps": 4000, "warmup": 100, "schedule": "cosine", "learning_rate": 1e-3}
+        | {"weight_decay": 0.1, "log_every": 50, "validate_every": 200, "checkpoint_every": 50},
     ),
     "tatoeba-bert": Preset(
         MaskedWordsOptions,

@@ -2,31 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from transformer_core.trained import TrainedModel
+from transformer_core.training.model_card import Card
 from transformer_core.training.options import TrainingOptions
-from transformer_core.training.processes import Processes
 
 NO_LABEL = -100
 """In the place of a label: nothing is to be said here. PyTorch's own choice."""
 
 Options = TypeVar("Options", bound=TrainingOptions)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run went, for its card."""
-
-    command: str
-    seconds: float
-    averaged_steps: list[int]
-    """Whose weights the model is the mean of."""
-    processes: Processes
 
 
 class Task(ABC, Generic[Options]):
@@ -61,7 +50,6 @@ class Task(ABC, Generic[Options]):
     def begin(self) -> None:
         """Before the first step of a new run, in one process for all: write what the model builds on, a tokenizer."""
 
-    @abstractmethod
     def prepare(self) -> list[str]:
         """Turn the data into what the model reads, with what `begin` has written.
 
@@ -71,6 +59,7 @@ class Task(ABC, Generic[Options]):
         Raises:
             ValueError: nothing is left.
         """
+        return []
 
     @abstractmethod
     def new_model(self) -> nn.Module:
@@ -105,9 +94,5 @@ class Task(ABC, Generic[Options]):
         """Write the trained model's folder, and how the data was split."""
 
     @abstractmethod
-    def write_card(self, outcome: Outcome) -> list[str]:
-        """Judge the model as it was saved, and write its card.
-
-        Returns:
-            The figures, a line each.
-        """
+    def card(self, trained: TrainedModel) -> Card:
+        """Judge the model as it was saved."""

@@ -104,7 +104,9 @@ def test_a_run_writes_the_model_its_course_and_its_card(finished):
     assert (
         f"| validation | {len(validation):,} | {tokens:,} | {loss.per_token:.3f} | {loss.per_character:.3f} |" in card
     )
-    assert "- Data: made up" in card and "repository. It is: made up." in card
+    assert "- Data: made up" in card
+    assert "The licence of these weights is yours to choose. They learned from this: made up." in card
+    assert "Apache" not in card
     assert "publishes 1.47" in card and "python -m transformer_core train ..." in card
 
 

@@ -17,18 +17,24 @@ from transformer_core.trained import TrainedImageClassifier
 from transformer_core.trained.digits import MOST, SIDE
 from transformer_core.trained.image_classifier import inputs_of
 from transformer_core.training.data import fingerprint_of_lines
-from transformer_core.training.model_card import size_rows, training_section, write_model_card
+from transformer_core.training.model_card import Card, stack_rows, table
 from transformer_core.training.options import TrainingOptions, option
 from transformer_core.training.record import Record
-from transformer_core.training.task import Outcome, Task
+from transformer_core.training.task import Task
 
 CLASS_NAMES = tuple("0123456789")
+
+CREDIT = (
+    "the 1,797 handwritten digits of scikit-learn: the test set of Optical Recognition of Handwritten Digits (Alpaydin "
+    "and Kaynak 1998, UCI Machine Learning Repository), CC BY 4.0"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DigitsOptions(TrainingOptions):
     """Options of the training of a Vision Transformer on scikit-learn's digits."""
 
+    credit: str = option("where the data comes from and its licence, for the model card", CREDIT)
     num_layers: int = option("layers", 4)
     patch_size: int = option("height and width of a patch, in pixels", 2)
     held_out_share: float = option("share of the images, of every digit alike, that is held out", 0.2)
@@ -138,9 +144,6 @@ class Digits(Task[DigitsOptions]):
         self.train, self.held_out = split_digits(digits, self.options.held_out_share, self.options.seed)
         return []
 
-    def prepare(self) -> list[str]:
-        return []
-
     def new_model(self) -> VisionTransformer:
         return VisionTransformer(self.options.vision_config())
 
@@ -177,59 +180,40 @@ class Digits(Task[DigitsOptions]):
         TrainedImageClassifier(model, CLASS_NAMES).save(self.options.out)
         DigitsRecord(self.options.seed, self.fingerprint, self.options.held_out_share).save(self.options.out)
 
-    def write_card(self, outcome: Outcome) -> list[str]:
-        options, folder = self.options, self.options.out
-        model = TrainedImageClassifier.load(folder, outcome.processes.device.type).model
-        config = model.config
-        results = {"held out": named(model, self.held_out), "training": named(model, self.train)}
-        judged = "\n".join(
-            f"| {name} | {result.images:,} | {result.right:,} | {result.accuracy:.1%} | {result.loss:.3f} |"
-            for name, result in results.items()
+    def card(self, trained: TrainedImageClassifier) -> Card:
+        options, config = self.options, trained.model.config
+        sides = {"held out": self.held_out, "training": self.train}
+        results = {name: named(trained.model, digits) for name, digits in sides.items()}
+        judged = table(
+            ("images", "number", "named rightly", "share", "loss in nats"),
+            [
+                (name, f"{result.images:,}", f"{result.right:,}", f"{result.accuracy:.1%}", f"{result.loss:.3f}")
+                for name, result in results.items()
+            ],
         )
-        write_model_card(
-            folder,
+        return Card(
             introduction="A Vision Transformer that names handwritten digits.",
-            shape={
+            sizes={
                 "images": f"{SIDE} x {SIDE} pixels, grey, cut into {config.num_patches} patches of {config.patch_size} "
                 f"x {config.patch_size}, after a class token",
-                "layers": f"{config.encoder.num_encoder_layers}, {config.encoder.norm}-norm, learned positions, GELU",
-                "heads": f"{config.encoder.num_heads} a layer",
-                "d_model, d_ff": f"{config.encoder.d_model}, {config.encoder.d_ff}",
             }
-            | size_rows(folder, model),
-            quality=f"""| images | number | named rightly | share | loss in nats |
-|---|---|---|---|---|
-{judged}
+            | stack_rows(config.encoder),
+            quality=f"""{judged}
 
 Measured on the float16 weights in this folder. {options.held_out_share:.0%} of the images, the same share of every
 digit, were held out at random; the training never read them, and no checkpoint was chosen by them. They are by the same
-writers as the others. This measures the share again:
-
-    python -m transformer_core evaluate --model {folder}""",
-            training=training_section(
-                options,
-                outcome,
-                data=[
-                    f"Data: {options.credit or CREDIT}",
-                    f"{len(self.train.label_ids):,} training images, each moved by up to {options.shift} pixel in both "
-                    f"directions and with noise of {options.noise:g} of the full ink, anew in every epoch.",
-                ],
-                settings="",
-                course="accuracy on the images held out",
-            ),
-            licence=LICENCE,
+writers as the others.""",
+            measured_again="the share held out",
+            data=[
+                f"Data: {options.credit}",
+                f"{len(self.train.label_ids):,} training images, each moved by up to {options.shift} pixel in both "
+                f"directions and with noise of {options.noise:g} of the full ink, anew in every epoch.",
+            ],
+            course="accuracy on the images held out",
             limits=LIMITS,
+            results=[_line(name, result) for name, result in results.items()],
         )
-        return [_line(name, result) for name, result in results.items()]
 
-
-CREDIT = (
-    "1,797 images of scikit-learn's load_digits, the test set of Optical Recognition of Handwritten Digits "
-    "(Alpaydin & Kaynak 1998, UCI Machine Learning Repository, https://doi.org/10.24432/C50P49), CC BY 4.0"
-)
-
-LICENCE = """The weights are under the Apache License 2.0, like the code. The images come with scikit-learn and are not
-part of this repository."""
 
 LIMITS = f"""It reads {SIDE} x {SIDE} pixels of up to {MOST} steps of ink, with a digit as large as the image. Whatever
 else it is shown, it names a digit."""

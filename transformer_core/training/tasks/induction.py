@@ -20,9 +20,10 @@ from transformer_core.text import SymbolTokenizer
 from transformer_core.trained import TrainedLanguageModel
 from transformer_core.trained.folder import snapshot_steps
 from transformer_core.training.data import fingerprint_of_lines
-from transformer_core.training.model_card import size_rows, training_section, write_model_card
+from transformer_core.training.loss import next_token_loss
+from transformer_core.training.model_card import Card, stack_rows, table
 from transformer_core.training.options import TrainingOptions, option
-from transformer_core.training.task import NO_LABEL, Outcome, Task
+from transformer_core.training.task import NO_LABEL, Task
 from transformer_core.training.windows import TokenBatch
 
 EPOCH = 1000
@@ -181,9 +182,6 @@ class Induction(Task[InductionOptions]):
         self.fingerprint = fingerprint_of_lines([self.options.symbols])
         return []
 
-    def prepare(self) -> list[str]:
-        return []
-
     def new_model(self) -> LanguageModel:
         return LanguageModel(self.options.transformer_config())
 
@@ -200,8 +198,7 @@ class Induction(Task[InductionOptions]):
         return repeated_sequences(blocks, lengths, options.length, self.tokenizer.bos_id)
 
     def loss(self, model: LanguageModel, batch: TokenBatch) -> Float[Tensor, ""]:
-        logits = model(batch.token_ids).flatten(0, 1).float()
-        return F.cross_entropy(logits, batch.label_ids.flatten(), ignore_index=NO_LABEL, reduction="sum")
+        return next_token_loss(model, batch)
 
     def tokens_read(self, batch: TokenBatch) -> int:
         return batch.token_ids.numel()
@@ -218,61 +215,47 @@ class Induction(Task[InductionOptions]):
     def save(self, model: LanguageModel) -> None:
         TrainedLanguageModel(model, self.tokenizer).save(self.options.out)
 
-    def write_card(self, outcome: Outcome) -> list[str]:
-        options, folder, device = self.options, self.options.out, outcome.processes.device.type
-        steps = snapshot_steps(folder)
+    def card(self, trained: TrainedLanguageModel) -> Card:
+        options, model, folder = self.options, trained.model, self.options.out
+        steps, device = snapshot_steps(folder), model.embedding.tokens.weight.device.type
         write_head_scores(folder, {step: TrainedLanguageModel.load(folder, device, step) for step in steps})
-        trained = TrainedLanguageModel.load(folder, device)
-        config, scores = trained.model.config, head_scores(trained.model, trained.tokenizer)
-        result = repeating(trained.model, trained.tokenizer)
-        judged = "\n".join(
-            f"| {score.layer + 1} | {score.head + 1} | {score.previous_token:.2f} | {score.prefix_matching:.2f} |"
-            for score in scores
+        scores, result = head_scores(model, self.tokenizer), repeating(model, self.tokenizer)
+        judged = table(
+            ("layer", "head", "previous token", "prefix matching"),
+            [
+                (f"{s.layer + 1}", f"{s.head + 1}", f"{s.previous_token:.2f}", f"{s.prefix_matching:.2f}")
+                for s in scores
+            ],
         )
-        write_model_card(
-            folder,
-            introduction=f"A decoder{'' if config.d_ff else ' of attention alone'} that learns to go on with what it "
+        return Card(
+            introduction=f"A decoder{'' if options.d_ff else ' of attention alone'} that learns to go on with what it "
             "has read before. Two heads can do this together:\none looks at the token before, and one in a later layer "
             "at what followed the same token earlier (an induction head,\nOlsson et al. 2022). The scores below say "
             "which heads are such.",
-            shape={
-                "layers": f"{config.num_decoder_layers}, {config.norm}-norm, {config.positions} positions"
-                + (", no feed-forward layers" if not config.d_ff else ""),
-                "heads": f"{config.num_heads} a layer",
-                "d_model": f"{config.d_model}",
+            sizes=stack_rows(model.config)
+            | {
                 "vocabulary": f"{len(options.symbols)} symbols, padding and the begin token",
-                "longest text": f"{config.max_length} tokens, the begin token included",
-            }
-            | size_rows(folder, trained.model)
-            | {"snapshots": f"{len(steps)}, steps {steps[0]:,} to {steps[-1]:,}" if steps else "none"},
-            quality=f"""| layer | head | previous token | prefix matching |
-|---|---|---|---|
-{judged}
+                "longest text": f"{options.max_length} tokens, the begin token included",
+                "snapshots": f"{len(steps)}, steps {steps[0]:,} to {steps[-1]:,}" if steps else "none",
+            },
+            quality=f"""{judged}
 
 Previous token: mean weight of the token before. Prefix matching: mean weight of the tokens that followed the query's
 token where it stood before. Layers and heads are counted from 1. Measured on the float16 weights in this folder, on
 {JUDGED_SEQUENCES} random sequences of {judged_symbols(options.symbols)} different symbols, {JUDGED_TIMES} times over,
 after a begin token. Where a symbol comes again, the model's first guess is right in {result.accuracy:.1%} (loss
-{result.loss:.3f} nats). heads.csv has the scores of every snapshot; layers and heads are counted from 0 in it. This
-measures them again:
-
-    python -m transformer_core evaluate --model {folder}""",
-            training=training_section(
-                options,
-                outcome,
-                data=[
-                    f"Data: {options.credit or 'none; the sequences are drawn at random as the training goes on'}",
-                    f"{options.batch_sequences} sequences a step, each of {options.shortest} to {options.longest} "
-                    f"random {'different ' if options.repeated == 'different' else ''}symbols that are repeated up to "
-                    f"{options.length} tokens; only what comes again counts.",
-                ],
-                settings="",
-                course="the loss, the accuracy and the highest scores of a head on the sequences above",
-            ),
-            licence="The weights are under the Apache License 2.0, like the code.",
+{result.loss:.3f} nats). heads.csv has the scores of every snapshot; layers and heads are counted from 0 in it.""",
+            measured_again="the scores",
+            data=[
+                f"Data: {options.credit or 'none; the sequences are drawn at random as the training goes on'}",
+                f"{options.batch_sequences} sequences a step, each of {options.shortest} to {options.longest} "
+                f"random {'different ' if options.repeated == 'different' else ''}symbols that are repeated up to "
+                f"{options.length} tokens; only what comes again counts.",
+            ],
+            course="the loss, the accuracy and the highest scores of a head on the sequences above",
             limits="It knows no language: letters and digits are symbols without a meaning, and it can only repeat.",
+            results=_lines(scores, result),
         )
-        return _lines(scores, result)
 
 
 def write_head_scores(folder: Path, snapshots: dict[int, TrainedLanguageModel]) -> None:

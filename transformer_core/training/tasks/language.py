@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -15,16 +14,11 @@ from transformer_core.text import Tokenizer
 from transformer_core.trained import TrainedLanguageModel
 from transformer_core.trained.folder import TOKENIZER
 from transformer_core.training.data import fingerprint_of_lines, read_text
-from transformer_core.training.model_card import (
-    PIECES,
-    licence_of_weights,
-    size_rows,
-    training_section,
-    write_model_card,
-)
+from transformer_core.training.loss import next_token_loss
+from transformer_core.training.model_card import PIECES, Card, stack_rows, table
 from transformer_core.training.options import TrainingOptions, about, option
 from transformer_core.training.record import Record
-from transformer_core.training.task import NO_LABEL, Outcome, Task
+from transformer_core.training.task import Task
 from transformer_core.training.windows import TokenBatch, window_batch, window_starts
 
 
@@ -105,17 +99,12 @@ def text_loss(model: LanguageModel, tokenizer: Tokenizer, text: str) -> TextLoss
     starts, total = list(range(0, len(stream), length)), 0.0
     for first in range(0, len(starts), ROWS):
         batch = window_batch(stream, starts[first : first + ROWS], length, tokenizer.bos_id, tokenizer.pad_id)
-        total += float(_loss(model, TokenBatch(batch.token_ids.to(device), batch.label_ids.to(device))))
+        total += float(next_token_loss(model, TokenBatch(batch.token_ids.to(device), batch.label_ids.to(device))))
     return TextLoss(total, len(stream), len(text))
 
 
 ROWS = 16
 """Windows that are judged at a time."""
-
-
-def _loss(model: LanguageModel, batch: TokenBatch) -> Float[Tensor, ""]:
-    logits = model(batch.token_ids).flatten(0, 1).float()
-    return F.cross_entropy(logits, batch.label_ids.flatten(), ignore_index=NO_LABEL, reduction="sum")
 
 
 class Language(Task[LanguageOptions]):
@@ -168,7 +157,7 @@ class Language(Task[LanguageOptions]):
         return window_batch(self.stream, list(item), self.options.max_length, tokenizer.bos_id, tokenizer.pad_id)
 
     def loss(self, model: LanguageModel, batch: TokenBatch) -> Float[Tensor, ""]:
-        return _loss(model, batch)
+        return next_token_loss(model, batch)
 
     def tokens_read(self, batch: TokenBatch) -> int:
         return int((batch.token_ids != self.tokenizer.pad_id).sum())
@@ -185,55 +174,52 @@ class Language(Task[LanguageOptions]):
         TrainedLanguageModel(model, self.tokenizer).save(options.out)
         TextRecord(options.seed, self.fingerprint, options.validation_share).save(options.out)
 
-    def write_card(self, outcome: Outcome) -> list[str]:
-        options, folder = self.options, self.options.out
-        model = TrainedLanguageModel.load(folder, outcome.processes.device.type).model
-        config = model.config
-        train, validation = (text_loss(model, self.tokenizer, t) for t in (self.train_text, self.validation_text))
-        write_model_card(
-            folder,
+    def card(self, trained: TrainedLanguageModel) -> Card:
+        options, config = self.options, trained.model.config
+        texts = {"validation": self.validation_text, "training": self.train_text}
+        results = {name: text_loss(trained.model, self.tokenizer, text) for name, text in texts.items()}
+        judged = table(
+            ("text", "characters", "tokens", "loss in nats a token", "in nats a character"),
+            [
+                (
+                    name,
+                    f"{loss.characters:,}",
+                    f"{loss.tokens:,}",
+                    f"{loss.per_token:.3f}",
+                    f"{loss.per_character:.3f}",
+                )
+                for name, loss in results.items()
+            ],
+        )
+        return Card(
             introduction="A decoder-only Transformer in the shape of GPT-2, which goes on with a text.",
-            shape={
-                "layers": f"{config.num_decoder_layers}, {config.norm}-norm, learned positions, GELU",
-                "heads": f"{config.num_heads} a layer",
-                "d_model, d_ff": f"{config.d_model}, {config.d_ff}",
+            sizes=stack_rows(config)
+            | {
                 "vocabulary": f"{config.vocab_size:,} pieces ({PIECES}); blanks and line ends are kept",
                 "longest text": f"{config.max_length} tokens, the begin token included",
-            }
-            | size_rows(folder, model),
-            quality=f"""| text | characters | tokens | loss in nats a token | in nats a character |
-|---|---|---|---|---|
-| validation | {validation.characters:,} | {validation.tokens:,} | {validation.per_token:.3f} | \
-{validation.per_character:.3f} |
-| training | {train.characters:,} | {train.tokens:,} | {train.per_token:.3f} | {train.per_character:.3f} |
+            },
+            quality=f"""{judged}
 
 Measured on the float16 weights in this folder, on every token once, in windows of {config.max_length} tokens that each
 begin anew. Validation is the last {options.validation_share:.0%} of the text's characters, which the training never
 read. The loss a character is the sum of all tokens' losses, divided by the characters. It does not depend on the
 vocabulary, so it may stand beside that of models which read characters; on Tiny Shakespeare, split in the same way,
 [nanoGPT](https://github.com/karpathy/nanoGPT) publishes 1.47 for its model of 10.6 million parameters that reads 256
-characters. With the same file at hand, this measures the validation loss again:
-
-    python -m transformer_core evaluate --model {folder} --data {options.data}""",
-            training=training_section(
-                options,
-                outcome,
-                data=[
-                    f"Data: {options.credit or options.data.name}",
-                    f"{train.characters:,} characters for training, {train.tokens:,} tokens, in windows that begin at "
-                    "another place in every epoch.",
-                ],
-                settings="",
-                course="validation loss, a token and a character",
-            ),
-            licence=licence_of_weights(options),
+characters.""",
+            measured_again="the validation loss",
+            data=[
+                f"Data: {options.credit or options.data.name}",
+                f"{len(self.train_text):,} characters for training, {len(self.stream):,} tokens, in windows that begin "
+                "at another place in every epoch.",
+            ],
+            course="validation loss, a token and a character",
             limits=LIMITS,
+            results=[_line(name, loss) for name, loss in results.items()],
         )
-        return [_line("validation", validation), _line("training", train)]
 
 
-LIMITS = """It knows one book's language and no world: what it writes sounds like its text and means little. Words and
-spellings of today are cut into small pieces."""
+LIMITS = """It knows one text's language and no world: what it writes sounds like that text and means little. Words that
+the text lacks are cut into small pieces."""
 
 
 def _line(name: str, loss: TextLoss) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import torch
@@ -16,32 +15,23 @@ from transformer_core.text import Tokenizer
 from transformer_core.text.generation import pad_batch
 from transformer_core.trained import TrainedMaskedLanguageModel
 from transformer_core.trained.folder import TOKENIZER
-from transformer_core.training.batches import plan_by_length
-from transformer_core.training.data import Split, fingerprint_of_lines, read_pairs
-from transformer_core.training.masking import SHARE, choose, disguise
-from transformer_core.training.model_card import (
-    PIECES,
-    licence_of_weights,
-    size_rows,
-    training_section,
-    write_model_card,
-)
-from transformer_core.training.options import TrainingOptions, about, option
-from transformer_core.training.record import Record
-from transformer_core.training.task import NO_LABEL, Outcome, Task
+from transformer_core.training.batches import encode_sides, plan_by_length
+from transformer_core.training.data import Pair, Split, fingerprint_of_lines
+from transformer_core.training.masking import MASKED, RANDOM, SHARE, choose, disguise
+from transformer_core.training.model_card import PIECES, Card, stack_rows, table
+from transformer_core.training.options import about, option
+from transformer_core.training.task import NO_LABEL, Task
+from transformer_core.training.tasks.sentence_pairs import PairsOptions, PairsRecord
 from transformer_core.training.windows import TokenBatch
 
 
 @dataclass(frozen=True, kw_only=True)
-class MaskedWordsOptions(TrainingOptions):
+class MaskedWordsOptions(PairsOptions):
     """Options of the training of a masked language model."""
 
     data: Path = field(
         metadata=about("sentences: the first column of lines with tabs, source<TAB>target, UTF-8, .tsv or .tsv.gz")
     )
-    bad_lines: Literal["refuse", "skip"] = option("what to do with lines that hold no usable pair", "refuse")
-    max_words: int = option("a sentence with more words makes its line a bad one", 250)
-    held_out: int = option("sentences held out for validation, and again for test", 2000)
     vocab_size: int = option("pieces of the vocabulary", 6000)
     num_layers: int = option("layers", 4)
     max_length: int = option("longest sentence in tokens, begin and end token included; longer ones are left out", 128)
@@ -49,7 +39,7 @@ class MaskedWordsOptions(TrainingOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_at_least(1, "max_words", "held_out", "batch_tokens")
+        self.require_at_least(1, "batch_tokens")
         self.transformer_config(self.vocab_size)
 
     def task(self) -> "MaskedWords":
@@ -69,23 +59,9 @@ class MaskedWordsOptions(TrainingOptions):
         )
 
 
-@dataclass(frozen=True)
-class SentencesRecord(Record):
-    """How the sentences were read and split."""
-
-    held_out: int
-    max_words: int
-
-
-def read_sentences(path: Path, skip_bad_lines: bool, max_words: int) -> tuple[list[str], list[str]]:
-    """The different sentences in a file's first column, in their order, and what was left out, a line each.
-
-    Raises:
-        DataError: an unusable file.
-    """
-    pairs, bad_lines = read_pairs(path, skip_bad_lines, max_words)
-    left_out = [f"{path}, line {line.number}: {line.problem}; skipped" for line in bad_lines]
-    return list(dict.fromkeys(pair.source for pair in pairs)), left_out
+def sources(pairs: list[Pair]) -> list[str]:
+    """The different source sentences, in their order."""
+    return list(dict.fromkeys(pair.source for pair in pairs))
 
 
 def split_sentences(sentences: list[str], held_out: int, seed: int) -> Split[str]:
@@ -177,7 +153,8 @@ class MaskedWords(Task[MaskedWordsOptions]):
     def read(self) -> list[str]:
         options = self.options
         self.data_name = str(options.data)
-        sentences, left_out = read_sentences(options.data, options.bad_lines == "skip", options.max_words)
+        pairs, left_out = options.read_pairs()
+        sentences = sources(pairs)
         self.fingerprint = fingerprint_of_lines(sentences)
         self.split = split_sentences(sentences, options.held_out, options.seed)
         return left_out
@@ -187,17 +164,12 @@ class MaskedWords(Task[MaskedWordsOptions]):
 
     def prepare(self) -> list[str]:
         self.tokenizer = Tokenizer.load(self.options.out / TOKENIZER)
-        tokenizer, longest, left_out = self.tokenizer, self.options.max_length, []
+        tokenizer, longest = self.tokenizer, self.options.max_length
         special = {tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.mask_id}
         self.ordinary_ids = np.array([i for i in range(tokenizer.vocab_size) if i not in special])
-        self.examples: dict[str, list[list[int]]] = {}
-        for name, sentences in vars(self.split).items():
-            encoded = encode_sentences(sentences, tokenizer, longest)
-            if not encoded:
-                raise ValueError(f"no {name} sentence has at most {longest} tokens: use a larger --max-length")
-            if fewer := len(sentences) - len(encoded):
-                left_out.append(f"{fewer:,} {name} sentences of more than {longest} tokens left out")
-            self.examples[name] = encoded
+        self.examples, left_out = encode_sides(
+            self.split, lambda sentences: encode_sentences(sentences, tokenizer, longest), longest, "sentence"
+        )
         self.lengths: Int[np.ndarray, "example 1"] = np.array([[len(ids)] for ids in self.examples["train"]])
         return left_out
 
@@ -238,62 +210,54 @@ class MaskedWords(Task[MaskedWordsOptions]):
         }
 
     def save(self, model: MaskedLanguageModel) -> None:
-        options = self.options
-        TrainedMaskedLanguageModel(model, self.tokenizer).save(options.out)
-        SentencesRecord(options.seed, self.fingerprint, options.held_out, options.max_words).save(options.out)
+        TrainedMaskedLanguageModel(model, self.tokenizer).save(self.options.out)
+        PairsRecord.of(self.options, self.fingerprint).save(self.options.out)
 
-    def write_card(self, outcome: Outcome) -> list[str]:
-        options, folder = self.options, self.options.out
-        model = TrainedMaskedLanguageModel.load(folder, outcome.processes.device.type).model
-        config = model.config
-        results = {name: guesses(model, self.tokenizer, self.examples[name]) for name in ("validation", "test")}
-        judged = "\n".join(
-            f"| {name} | {len(self.examples[name]):,} | {result.tokens:,} | {result.accuracy:.1%} | "
-            f"{result.accuracy_of_five:.1%} | {result.loss:.3f} |"
-            for name, result in results.items()
+    def card(self, trained: TrainedMaskedLanguageModel) -> Card:
+        options, config = self.options, trained.model.config
+        results = {name: guesses(trained.model, self.tokenizer, self.examples[name]) for name in ("validation", "test")}
+        judged = table(
+            ("sentences held out for", "number", "masked tokens", "guessed first", "among first five", "loss"),
+            [
+                (
+                    name,
+                    f"{len(self.examples[name]):,}",
+                    f"{result.tokens:,}",
+                    f"{result.accuracy:.1%}",
+                    f"{result.accuracy_of_five:.1%}",
+                    f"{result.loss:.3f}",
+                )
+                for name, result in results.items()
+            ],
         )
-        write_model_card(
-            folder,
+        return Card(
             introduction="An encoder-only Transformer in the shape of BERT, which guesses masked words.",
-            shape={
-                "layers": f"{config.num_encoder_layers}, {config.norm}-norm, learned positions, GELU",
-                "heads": f"{config.num_heads} a layer",
-                "d_model, d_ff": f"{config.d_model}, {config.d_ff}",
+            sizes=stack_rows(config)
+            | {
                 "vocabulary": f"{config.vocab_size:,} pieces ({PIECES})",
                 "longest text": f"{config.max_length} tokens, begin and end token included",
-            }
-            | size_rows(folder, model),
-            quality=f"""| sentences held out for | number | masked tokens | guessed first | among first five | loss |
-|---|---|---|---|---|---|
-{judged}
+            },
+            quality=f"""{judged}
 
 Measured on the float16 weights in this folder. Every token is masked with a probability of {SHARE:.0%}, and at least
 one of every sentence, always the same ones; tokens are whole words or parts of words. The loss is in nats a masked
-token. No held-out sentence occurs in the training data. With the same file at hand, this measures the test figures
-again:
-
-    python -m transformer_core evaluate --model {folder} --data {options.data}""",
-            training=training_section(
-                options,
-                outcome,
-                data=[
-                    f"Data: {options.credit or options.data.name}",
-                    f"{len(self.examples['train']):,} training sentences, each different from all others.",
-                    f"In every epoch anew, each token is chosen with a probability of {SHARE:.0%}, and at least one a "
-                    "sentence: 80 % of them are shown as <mask>, 10 % as any token, 10 % as they are (Devlin et al. "
-                    "2019, section 3.1). There is no next-sentence task.",
-                ],
-                settings="",
-                course="validation loss and accuracy",
-            ),
-            licence=licence_of_weights(options),
+token. No held-out sentence occurs in the training data.""",
+            measured_again="the test figures",
+            data=[
+                f"Data: {options.credit or options.data.name}",
+                f"{len(self.examples['train']):,} training sentences, each different from all others.",
+                f"In every epoch anew, each token is chosen with a probability of {SHARE:.0%}, and at least one a "
+                f"sentence: {MASKED:.0%} of them are shown as <mask>, {RANDOM:.0%} as any token, the others as they "
+                "are (Devlin et al. 2019, section 3.1). There is no next-sentence task.",
+            ],
+            course="validation loss and accuracy",
             limits=LIMITS,
+            results=[_line(name, result) for name, result in results.items()],
         )
-        return [_line(name, result) for name, result in results.items()]
 
 
-LIMITS = """It knows short everyday sentences. Long texts, names and rare words are beyond it, and its guesses say what
-is usual in such sentences, not what is true."""
+LIMITS = """It knows sentences like those it learned from. Other texts, names and rare words are beyond it, and its
+guesses say what is usual in such sentences, not what is true."""
 
 
 def encode_sentences(sentences: Sequence[str], tokenizer: Tokenizer, max_length: int) -> list[list[int]]:
@@ -315,8 +279,8 @@ def evaluate(trained: TrainedMaskedLanguageModel, folder: Path, data: Path) -> s
     Raises:
         DataError: split.json is missing, or the file is not what the model was trained on.
     """
-    record = SentencesRecord.load(folder)
-    sentences, _ = read_sentences(data, skip_bad_lines=True, max_words=record.max_words)
+    record = PairsRecord.load(folder)
+    sentences = sources(record.read_pairs(data))
     record.check(fingerprint_of_lines(sentences), str(data))
     test = split_sentences(sentences, record.held_out, record.seed).test
     examples = encode_sentences(test, trained.tokenizer, trained.model.config.max_length)

@@ -1,7 +1,7 @@
 """An encoder-decoder Transformer that translates ("Attention Is All You Need", section 5)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -14,33 +14,22 @@ from transformer_core.model import Transformer, TransformerConfig
 from transformer_core.text import Tokenizer
 from transformer_core.trained import Translator
 from transformer_core.trained.folder import TOKENIZER
-from transformer_core.training.batches import Batch, Example, encode_pairs, make_batch, plan_batches
-from transformer_core.training.data import (
-    Pair,
-    Split,
-    fingerprint,
-    read_pairs,
-    split_pairs,
-    with_all_references,
-)
+from transformer_core.training.batches import Batch, encode_pairs, encode_sides, make_batch, plan_batches
+from transformer_core.training.data import Split, fingerprint, split_pairs, with_all_references
 from transformer_core.training.evaluation import BEAM_SIZE, LENGTH_PENALTY, bleu, mean_loss
 from transformer_core.training.loss import label_smoothed_loss
-from transformer_core.training.model_card import PIECES, size_rows, training_section, write_model_card
-from transformer_core.training.options import TrainingOptions, about, option
-from transformer_core.training.record import Record
-from transformer_core.training.task import Outcome, Task
+from transformer_core.training.model_card import PIECES, Card, stack_rows, table
+from transformer_core.training.options import option
+from transformer_core.training.task import Task
+from transformer_core.training.tasks.sentence_pairs import PairsOptions, PairsRecord
 
 
 @dataclass(frozen=True, kw_only=True)
-class TranslationOptions(TrainingOptions):
+class TranslationOptions(PairsOptions):
     """Options of a translator's training. The defaults are those of pretrained/tatoeba-en-de."""
 
-    data: Path = field(metadata=about("sentence pairs, a source<TAB>target line each, UTF-8, .tsv or .tsv.gz"))
     source_language: str = option("what the sources are written in", "English")
     target_language: str = option("what the targets are written in", "German")
-    bad_lines: Literal["refuse", "skip"] = option("what to do with lines that hold no usable pair", "refuse")
-    max_words: int = option("a sentence with more words makes its line a bad one", 250)
-    held_out: int = option("source sentences held out for validation, and again for test", 2000)
     vocab_size: int = option("pieces of the vocabulary that both languages share", 8000)
     num_encoder_layers: int = option("layers of the encoder", 4)
     num_decoder_layers: int = option("layers of the decoder", 3)
@@ -54,7 +43,7 @@ class TranslationOptions(TrainingOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.require_at_least(1, "max_words", "held_out", "batch_tokens", "validation_sentences")
+        self.require_at_least(1, "batch_tokens", "validation_sentences")
         if not 0 <= self.label_smoothing < 1:
             raise ValueError(f"label_smoothing={self.label_smoothing} is outside [0, 1)")
         self.transformer_config(self.vocab_size)
@@ -77,24 +66,6 @@ class TranslationOptions(TrainingOptions):
         )
 
 
-@dataclass(frozen=True)
-class SplitRecord(Record):
-    """How sentence pairs were read and split."""
-
-    held_out: int
-    max_words: int
-
-    def split(self, path: Path) -> Split[Pair]:
-        """The split of the data file `path`.
-
-        Raises:
-            DataError: the file does not hold the pairs that the model was trained on.
-        """
-        pairs, _ = read_pairs(path, skip_bad_lines=True, max_words=self.max_words)
-        self.check(fingerprint(pairs), str(path))
-        return split_pairs(pairs, self.held_out, self.seed)
-
-
 class Translation(Task[TranslationOptions]):
     """Translating sentence pairs from source to target."""
 
@@ -103,10 +74,10 @@ class Translation(Task[TranslationOptions]):
     def read(self) -> list[str]:
         options = self.options
         self.data_name = str(options.data)
-        pairs, bad_lines = read_pairs(options.data, options.bad_lines == "skip", options.max_words)
+        pairs, left_out = options.read_pairs()
         self.fingerprint = fingerprint(pairs)
         self.split = split_pairs(pairs, options.held_out, options.seed)
-        return [f"{options.data}, line {line.number}: {line.problem}; skipped" for line in bad_lines]
+        return left_out
 
     def begin(self) -> None:
         sentences = (sentence for pair in self.split.train for sentence in pair)
@@ -115,14 +86,10 @@ class Translation(Task[TranslationOptions]):
     def prepare(self) -> list[str]:
         self.tokenizer = Tokenizer.load(self.options.out / TOKENIZER)
         self.no_label = self.tokenizer.pad_id
-        longest, left_out = self.options.max_length, []
-        sides: dict[str, dict[Pair, Example]] = {}
-        for name, pairs in vars(self.split).items():
-            sides[name] = encode_pairs(pairs, self.tokenizer, longest)
-            if not sides[name]:
-                raise ValueError(f"no {name} pair has at most {longest} tokens a side: use a larger --max-length")
-            if fewer := len(pairs) - len(sides[name]):
-                left_out.append(f"{fewer:,} {name} pairs of more than {longest} tokens left out")
+        longest = self.options.max_length
+        sides, left_out = encode_sides(
+            self.split, lambda pairs: encode_pairs(pairs, self.tokenizer, longest), longest, "pair"
+        )
         self.split = Split(**{name: list(side) for name, side in sides.items()})
         self.train_examples = list(sides["train"].values())
         self.validation_examples = list(sides["validation"].values())
@@ -160,56 +127,43 @@ class Translation(Task[TranslationOptions]):
         return {"validation_loss": f"{loss:.5f}", "validation_bleu": f"{score.score:.2f}"}
 
     def save(self, model: Transformer) -> None:
-        options = self.options
-        self._translator(model).save(options.out)
-        SplitRecord(options.seed, self.fingerprint, options.held_out, options.max_words).save(options.out)
+        self._translator(model).save(self.options.out)
+        PairsRecord.of(self.options, self.fingerprint).save(self.options.out)
 
-    def write_card(self, outcome: Outcome) -> list[str]:
-        options, split, folder = self.options, self.split, self.options.out
-        translator = Translator.load(folder, outcome.processes.device.type)
-        results = {name: bleu(translator, getattr(split, name), BEAM_SIZE, LENGTH_PENALTY) for name in HELD_OUT}
-        judged = "\n".join(
-            f"| {name} | {len(with_all_references(getattr(split, name))):,} | {len(getattr(split, name)):,} "
-            f"| {score.score:.1f} |"
-            for name, score in results.items()
+    def card(self, trained: Translator) -> Card:
+        options, config = self.options, trained.model.config
+        sides = {"validation": self.split.validation, "test": self.split.test}
+        results = {name: bleu(trained, pairs, BEAM_SIZE, LENGTH_PENALTY) for name, pairs in sides.items()}
+        judged = table(
+            ("sentences held out for", "sentences", "references", "BLEU"),
+            [
+                (name, f"{len(with_all_references(pairs)):,}", f"{len(pairs):,}", f"{results[name].score:.1f}")
+                for name, pairs in sides.items()
+            ],
         )
-        config = translator.model.config
-        write_model_card(
-            folder,
+        return Card(
             introduction='A Transformer (encoder and decoder, "Attention Is All You Need") that translates '
-            f"{translator.source_language} into\n{translator.target_language}.",
-            shape={
-                "layers": f"{config.num_encoder_layers} encoder + {config.num_decoder_layers} decoder, "
-                f"{config.norm}-norm",
-                "heads": f"{config.num_heads} a layer",
-                "d_model, d_ff": f"{config.d_model}, {config.d_ff}",
-                "vocabulary": f"{config.vocab_size:,} pieces, shared ({PIECES})",
-            }
-            | size_rows(folder, translator.model),
-            quality=f"""| sentences held out for | sentences | references | BLEU |
-|---|---|---|---|
-{judged}
+            f"{trained.source_language} into\n{trained.target_language}.",
+            sizes=stack_rows(config) | {"vocabulary": f"{config.vocab_size:,} pieces, shared ({PIECES})"},
+            quality=f"""{judged}
 
 sacreBLEU {sacrebleu.__version__}, case-sensitive, 13a tokens, all references of a sentence, beam {BEAM_SIZE}, length
 penalty {LENGTH_PENALTY}, measured on the float16 weights in this folder. No held-out sentence, on either
-side, occurs in the training data. With the same data file at hand, this measures the test figure again:
-
-    python -m transformer_core evaluate --model {folder} --data {options.data}""",
-            training=training_section(
-                options,
-                outcome,
-                data=[f"Data: {options.credit or options.data.name}", f"{len(split.train):,} training pairs."],
-                settings=f"label smoothing {options.label_smoothing:g}, ",
-                course="validation BLEU",
-            ),
+side, occurs in the training data.""",
+            measured_again="the test figure",
+            data=[f"Data: {options.credit or options.data.name}", f"{len(self.split.train):,} training pairs."],
+            settings=(f"label smoothing {options.label_smoothing:g}",),
+            course="validation BLEU",
+            limits=LIMITS,
+            results=[f"{name}: {score}" for name, score in results.items()],
         )
-        return [f"{name}: {score}" for name, score in results.items()]
 
     def _translator(self, model: Transformer) -> Translator:
         return Translator(model, self.tokenizer, self.options.source_language, self.options.target_language)
 
 
-HELD_OUT = ("validation", "test")
+LIMITS = """It knows sentences like those it learned from. What is unlike them, in words, length or subject, is beyond
+it, and it turns one sentence into one sentence."""
 
 
 def evaluate(translator: Translator, folder: Path, data: Path, beam_size: int, length_penalty: float) -> str:
@@ -218,6 +172,9 @@ def evaluate(translator: Translator, folder: Path, data: Path, beam_size: int, l
     Raises:
         DataError: split.json is missing, or the file is not what the model was trained on.
     """
-    split = SplitRecord.load(folder).split(data)
+    record = PairsRecord.load(folder)
+    pairs = record.read_pairs(data)
+    record.check(fingerprint(pairs), str(data))
+    split = split_pairs(pairs, record.held_out, record.seed)
     test = list(encode_pairs(split.test, translator.tokenizer, translator.max_source_tokens))
     return str(bleu(translator, test, beam_size, length_penalty))

@@ -23,7 +23,7 @@ from transformer_core.training import loop
 from transformer_core.training.data import fingerprint, read_pairs
 from transformer_core.training.presets import DEFAULT, PRESETS
 from transformer_core.training.tasks.induction import InductionOptions
-from transformer_core.training.tasks.translation import SplitRecord
+from transformer_core.training.tasks.sentence_pairs import PairsRecord
 from transformer_core.zoo import InspectionOptions, StackShape, bundled
 
 ROOT = Path(__file__).parents[1]
@@ -116,7 +116,7 @@ def test_evaluate_prints_bleu(capsys, tmp_path, tiny_translator_folder):
     options = ["--model", str(folder), "--data", str(data), "--device", "cpu"]
     assert main(["evaluate", *options]) == 2
     assert "split.json is missing" in capsys.readouterr().err
-    SplitRecord(held_out=3, seed=1, max_words=250, data_sha256=fingerprint(read_pairs(data)[0])).save(folder)
+    PairsRecord(held_out=3, seed=1, max_words=250, data_sha256=fingerprint(read_pairs(data)[0])).save(folder)
     assert main(["evaluate", *options]) == 0
     assert capsys.readouterr().out.startswith("BLEU = ")
 

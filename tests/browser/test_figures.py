@@ -13,6 +13,7 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from tests.browser.test_matrix import KEYS, QUERIES, inspection, on_scale, opened, scores, softmax
+from tests.browser.test_overview import encoder_decoder
 from tests.browser.view_pages import ViewPage
 from tests.inspection import examples
 from transformer_core.view.payload import build
@@ -119,13 +120,26 @@ def test_lines_are_the_strongest_edges_of_the_chosen_heads(open_view):
     weights = softmax(scores())
     view = opened(open_view, inspection([scores()]), view="lines", heads=[0, 2])
     figure = saved_svg(view)
-    dots = {}
+    middles = {}
+    for name in ("query", "key"):
+        labels = [each for each in figure.iter(f"{SVG}text") if each.get("class") == name]
+        middles[name] = np.array([float(each.get("y")) - 4 for each in labels])
+        assert (np.diff(middles[name]) == 20).all()
+    # Seven keys, and four queries in the middle beside them.
+    assert middles["query"].mean() == middles["key"].mean()
+    dots, shifts = {}, {}
     for head in (0, 2):
         lines = list(group(figure, f"head-{head + 1}"))
-        ends = {tuple(int(float(line.get(end)) - 56) // 20 for end in ("y1", "y2")) for line in lines}
-        assert len(lines) == len(ends) and ends == strongest(weights[head], 0.7)
+        ends = np.array([[float(line.get("y1")), float(line.get("y2"))] for line in lines])
+        places = [np.abs(middles[name][:, None] - ends[:, i]).argmin(0) for i, name in enumerate(middles)]
+        pairs = {(int(row), int(column)) for row, column in zip(*places, strict=True)}
+        assert len(lines) == len(pairs) and pairs == strongest(weights[head], 0.7)
         dots[head] = group(figure, f"head-{head + 1}").get("stroke")
+        beside = ends - np.stack([middles["query"][places[0]], middles["key"][places[1]]], axis=1)
+        (shifts[head],) = np.unique(beside.round(3))
     assert dots[0] != dots[2]
+    # Lines of two heads between the same tokens lie side by side.
+    assert shifts[2] - shifts[0] >= 2 and shifts[0] == -shifts[2]
     legend = ["".join(text.itertext()) for text in group(figure, "legend").iter(f"{SVG}text")]
     assert legend == ["head 1", "head 3"]
     assert [line.get("stroke") for line in group(figure, "legend").iter(f"{SVG}line")] == list(dots.values())
@@ -221,6 +235,71 @@ def test_all_heads_of_layers_that_differ(open_view):
     assert "All heads of Cross." in caption(figure)
 
 
+def thumbnails(figure: ElementTree.Element) -> dict[str, ElementTree.Element]:
+    """The pictures of heads, by what they are of."""
+    groups = [each for each in figure.iter(f"{SVG}g") if each.get("class") == "thumbnail"]
+    return {each.find(f"{SVG}title").text: each.find(f"{SVG}image") for each in groups}
+
+
+def pixels_of(picture: ElementTree.Element) -> np.ndarray:
+    content = base64.b64decode(picture.get("href").partition(",")[2])
+    return np.array(Image.open(io.BytesIO(content)).convert("RGB")).astype(int)
+
+
+def test_all_heads_are_as_filters_leave_them(open_view):
+    shown = inspection([scores()], query_special=(0,), key_special=(0, 6))
+    figure = saved_svg(opened(open_view, shown, scale="linear", hideSpecial=True), "All heads")
+    kept = softmax(scores())[:, 1:, 1:6]
+    for head, weights in enumerate(kept / kept.sum(axis=-1, keepdims=True)):
+        pixels = pixels_of(thumbnails(figure)[f"Cross, layer 1, head {head + 1}"])
+        np.testing.assert_allclose(on_scale(pixels.reshape(-1, 3)).reshape(3, 5), weights, atol=0.02)
+    assert "All heads of Cross. Special tokens are hidden, and rows sum to 1 without them." in caption(figure)
+
+
+def test_all_heads_are_lines_where_the_overview_has_lines(open_view):
+    straight, fan = (torch.eye(5)[order] * 30 for order in ([0, 1, 2, 3, 4], [4] * 5))
+    shown = inspection([torch.stack([straight, fan])], "abcde", "abcde")
+    view = open_view(shown, opening_state(build(shown).meta) | {"overview": "lines"}, theme="dark")
+    figure = saved_svg(view, "All heads")
+    dark = [pixels_of(each).min(axis=-1) < 215 for each in thumbnails(figure).values()]
+    ends = [
+        [int(np.diff(at.astype(int), prepend=0).clip(0).sum()) for at in (each[:, 2], each[:, -3])] for each in dark
+    ]
+    assert ends == [[5, 5], [5, 1]]
+    assert all(each[0].sum() == 0 for each in dark), "the ground is paper"
+    assert "Lines: the strongest weights of each query, up to 70 % of its row." in caption(figure)
+    assert not [each for each in figure.iter(f"{SVG}g") if each.get("class") == "colour-bar"]
+
+
+def test_all_heads_are_blocks_where_the_overview_has_blocks(open_view):
+    shown = encoder_decoder()
+    figure = saved_svg(open_view(shown, opening_state(build(shown).meta) | {"arrangement": "blocks"}), "All heads")
+    found = thumbnails(figure)
+    places = {}
+    for name in ("Encoder", "Cross", "Decoder"):
+        box = found[f"{name}, layer 2, head 2"]
+        places[name] = [float(box.get(each)) for each in ("x", "y", "width", "height")]
+    (x, y, width, height), cross, decoder = places.values()
+    # 6 of 8 tokens are the encoder's; a pixel of white lies between two parts.
+    side = (width + 1) * 8 / 6
+    np.testing.assert_allclose(cross, [x, y + height + 1, width, side - height - 1], atol=0.01)
+    np.testing.assert_allclose(decoder, [x + width + 1, y + height + 1, side - width - 1, side - height - 1], atol=0.01)
+    assert "Decoder, layer 3, head 1" not in found and "Encoder, layer 3, head 1" in found
+    assert "In each square the encoder is above" in caption(figure)
+
+
+def test_a_caption_names_filters_only_where_they_have_done_something(open_view):
+    tokens = ("[CLS]", *(f"patch {number}" for number in range(6)))
+    special = {"query_special": (0,), "key_special": (0,)}
+    whole = examples.stack("encoder", [torch.zeros(2, 7, 7)], tokens, tokens, **special)
+    shown = examples.inspection(whole, text="cat.png", image=examples.image().image)
+    state = opening_state(build(shown).meta) | {"hideSpecial": True, "mergeWords": True}
+    view = open_view(shown, state | {"view": "image"})
+    assert "hidden" not in caption(saved_svg(view)) and "merged" not in caption(saved_svg(view))
+    view.change(view="matrix")
+    assert "Special tokens are hidden" in caption(saved_svg(view)) and "merged" not in caption(saved_svg(view))
+
+
 def test_what_cannot_be_shown_is_said(open_view):
     shown = examples.broken()
     view = open_view(shown, opening_state(build(shown).meta) | {"view": "matrix", "layer": 0, "head": 1, "heads": [1]})
@@ -231,6 +310,7 @@ def test_what_cannot_be_shown_is_said(open_view):
     view.change(view="lines")
     figure = saved_svg(view)
     assert "Rows with weights that are not numbers have no lines (head 2)." in caption(figure)
+    assert "Grey cells are not numbers." in caption(saved_svg(view, "All heads"))
     view.change(view="product")
     view.root.get_by_role("button", name="Save", exact=True).click()
     view.root.get_by_title("Save as SVG: This drawing").click()

@@ -1,14 +1,18 @@
 // The drawings as figures to keep, as SVG or PNG: with axes, tokens, colour bar, and a caption that says what they show.
 
+import { hasSpecial, hasSubWords } from "./choosing.js";
 import { imageFigure } from "./figure_image.js";
 import { linesFigure } from "./figure_lines.js";
 import { matrixFigure } from "./figure_matrix.js";
-import { overviewFigure } from "./figure_overview.js";
+import { overviewFigure, stacksInOverview } from "./figure_overview.js";
 import { productFigure } from "./figure_product.js";
 import { FAINT, INK, label, svg, WORD_FONT, wrapped } from "./figure_svg.js";
 import { listed, shownName } from "./names.js";
+import { hasBlocks, hasNaN } from "./thumbnails.js";
 
 const MARGIN = 16, LINE = 16;
+
+const LARGEST_OF_A_BLOCK = "Each cell is the largest weight of a block of tokens.";
 
 /** Pixels of a PNG for each of the SVG: about 300 to the inch of a page. */
 const SHARPNESS = 3;
@@ -68,7 +72,8 @@ function drawing(view) {
   if (state.view === "product") {
     const pair = view.currentAnswer?.pair;
     if (!pair || pair.reason) return "There are no products to save.";
-    return productFigure(pair, view.details.product.steps);
+    const { steps, row } = view.details.product;
+    return productFigure(pair, steps, row);
   }
   const { patches, row, scale } = view.details.image;
   return row ? imageFigure(view.payload.meta.image, patches, scale) : "There are no weights of patches to save.";
@@ -79,19 +84,13 @@ function captionOf(view, what) {
   const { state, stack, payload } = view;
   const { text, second_text: second, answer, source } = payload.meta;
   const shown = what === "overview"
-    ? `All heads of ${payload.stacks.filter((each) => !each.whole).map((each) => each.title).join(", ")}.`
+    ? `All heads of ${stacksInOverview(view).map((each) => each.title).join(", ")}.`
     : `${stack.title}, ${placeOf(view)}.`;
   // These two are about a query, or a pair.
   const about = what === "drawing" && ["image", "product"].includes(state.view) && view.detail.title.textContent;
-  const filters = [
-    state.view === "lines" && what === "drawing" && `Lines: the strongest weights of each query, up to ` +
-      `${Math.round(state.share * 100)} % of its row.`,
-    what === "drawing" && state.hideSpecial && "Special tokens are hidden, and rows sum to 1 without them.",
-    what === "drawing" && state.mergeWords && "Sub-words are merged to words.",
-    ...(what === "drawing" ? missing(view) : []),
-  ];
+  const notes = what === "overview" ? ofOverview(view) : ofDrawing(view);
   return [
-    [shown, ...filters].filter(Boolean).join(" "),
+    [shown, ...notes, ...filters(filteredStacks(view, what), state)].filter(Boolean).join(" "),
     about,
     `Text: ${text}${second ? ` / ${second}` : ""}`,
     answer && `Answer: ${answer}`,
@@ -99,16 +98,51 @@ function captionOf(view, what) {
   ].filter(Boolean);
 }
 
-/** What a matrix or lines cannot show. */
-function missing(view) {
+/** What a thumbnail has where in blocks, which lines there are, and what thumbnails cannot show. */
+function ofOverview(view) {
+  const { state, payload } = view;
+  const isBlocks = state.arrangement === "blocks" && hasBlocks(payload), isLines = state.overview === "lines";
+  const stacks = stacksInOverview(view);
+  const broken = isLines ? "Striped heads have weights that are not numbers." : "Grey cells are not numbers.";
+  return [
+    isBlocks && "In each square the encoder is above, cross attention below it, and the decoder beside that.",
+    isLines && linesNote(state),
+    stacks.some((stack) => stack.thumbnail(0, 0).isPooled) && LARGEST_OF_A_BLOCK,
+    stacks.some(hasNaN) && broken,
+  ];
+}
+
+/** Which lines there are, and what a matrix or lines cannot show. */
+function ofDrawing(view) {
   const { state } = view;
   if (state.view === "matrix") {
-    const { blocks, hasNaN } = view.shownMatrix();
-    return [blocks && "Each cell is the largest weight of a block of tokens.", hasNaN && "Hatched cells are not numbers."];
+    const { blocks, hasNaN: isBroken } = view.shownMatrix();
+    return [blocks && LARGEST_OF_A_BLOCK, isBroken && "Hatched cells are not numbers."];
   }
   if (state.view !== "lines") return [];
   const broken = view.headsOf(state.layer).filter((head) => view.matrix(state.layer, head).hasNaN);
-  return [broken.length > 0 && `Rows with weights that are not numbers have no lines (head ${listed(broken)}).`];
+  return [
+    linesNote(state),
+    broken.length > 0 && `Rows with weights that are not numbers have no lines (head ${listed(broken)}).`,
+  ];
+}
+
+function linesNote({ share }) {
+  return `Lines: the strongest weights of each query, up to ${Math.round(share * 100)} % of its row.`;
+}
+
+/** The stacks whose tokens filters hide and merge. Small pictures, an image and a pair are of all tokens. */
+function filteredStacks(view, what) {
+  if (what === "overview") return stacksInOverview(view).filter((stack) => !stack.thumbnail(0, 0).isPooled);
+  const { state, stack } = view;
+  return state.view === "lines" || (state.view === "matrix" && !view.shownMatrix().blocks) ? [stack] : [];
+}
+
+function filters(stacks, { hideSpecial, mergeWords }) {
+  return [
+    hideSpecial && stacks.some(hasSpecial) && "Special tokens are hidden, and rows sum to 1 without them.",
+    mergeWords && stacks.some(hasSubWords) && "Sub-words are merged to words.",
+  ];
 }
 
 function placeOf(view) {
@@ -158,5 +192,12 @@ async function rasterised(figure, text, sharpness) {
   // Not toBlob: Chromium encodes in idle time, and lets a page on which nothing moves wait for seconds.
   const [kind, content] = canvas.toDataURL("image/png").split(",");
   if (!kind.includes("png")) return null;
-  return new Blob([Uint8Array.from(atob(content), (character) => character.charCodeAt(0))], { type: "image/png" });
+  return new Blob([bytesOf(content)], { type: "image/png" });
+}
+
+/** What a text in base64 holds. Not by `Uint8Array.from`, which takes seconds for the 30 MB of a large figure. */
+function bytesOf(base64) {
+  const characters = atob(base64), bytes = new Uint8Array(characters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = characters.charCodeAt(i);
+  return bytes;
 }

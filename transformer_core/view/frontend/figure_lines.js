@@ -24,11 +24,14 @@ export function linesFigure(view) {
     label(titles.query, left - 6, TOP - 12, { ...TITLE_FONT, "text-anchor": "end" }),
     label(titles.key, right + 6, TOP - 12, TITLE_FONT),
   );
-  const middle = (place) => TOP + (place + 0.5) * ROW;
-  heads.forEach((head) => element.append(lines(view, head, middle, left, right)));
-  addTokens(element, names.queries, new Set(pinned.rows), { x: left - 6, anchor: "end", name: "query" }, middle);
-  addTokens(element, names.keys, new Set(pinned.columns), { x: right + 6, anchor: "start", name: "key" }, middle);
-  const bottom = middle(Math.max(queries.length, keys.length));
+  // The shorter column is centred, as on screen.
+  const longer = Math.max(queries.length, keys.length);
+  const middleOf = ({ length }) => (place) => TOP + (place + 0.5 + (longer - length) / 2) * ROW;
+  const ends = { left, right, row: middleOf(queries), column: middleOf(keys) };
+  heads.forEach((head, place) => element.append(lines(view, head, ends, besideEachOther(heads.length, place))));
+  addTokens(element, names.queries, new Set(pinned.rows), { x: left - 6, anchor: "end", name: "query" }, ends.row);
+  addTokens(element, names.keys, new Set(pinned.columns), { x: right + 6, anchor: "start", name: "key" }, ends.column);
+  const bottom = TOP + (longer + 0.5) * ROW;
   element.append(legend(heads, left, bottom, width));
   return { element, width, height: bottom + 20 * Math.ceil(heads.length / headsInRow(left, width)) + 4 };
 }
@@ -37,15 +40,22 @@ function shownLabel({ label: text }) {
   return shortened(text, 24);
 }
 
+/** How wide the lines of one of several heads are, and how far below the middle: none may hide another. */
+function besideEachOther(count, place) {
+  const share = (0.6 * ROW) / count, width = share >= 2 ? 2 : 1;
+  return { width, shift: Math.min(width + 1, share) * (place - (count - 1) / 2) };
+}
+
 /** The edges of a head: with pins, those of the pinned tokens alone. */
-function lines(view, head, middle, left, right) {
+function lines(view, head, { left, right, row: ofRow, column: ofColumn }, { width, shift }) {
   const { layer } = view.state, { pinned } = view;
   const { css, dash } = headColour(head, false);
-  const group = svg("g", { class: `head-${head + 1}`, stroke: css, "stroke-width": 2, "stroke-dasharray": dash.join(" ") });
+  const look = { stroke: css, "stroke-width": width, "stroke-dasharray": dash.join(" ") };
+  const group = svg("g", { class: `head-${head + 1}`, ...look });
   const add = (row, column, value) => {
     if (!(value > 0)) return;
-    const ends = { x1: left, y1: middle(row), x2: right, y2: middle(column) };
-    group.append(svg("line", { ...ends, "stroke-opacity": lineOpacity(value).toFixed(3) }));
+    const place = { x1: left, y1: ofRow(row) + shift, x2: right, y2: ofColumn(column) + shift };
+    group.append(svg("line", { ...place, "stroke-opacity": lineOpacity(value).toFixed(3) }));
   };
   if (pinned.cell) {
     const matrix = view.matrix(layer, head);

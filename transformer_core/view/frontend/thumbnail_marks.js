@@ -109,10 +109,11 @@ function drawTitle(context, theme, em, title, x, y, room) {
 }
 
 /** Every which number is written, so that they do not run into each other. */
-function everyFew(width, pitch) {
+export function everyFew(width, pitch) {
   return [1, 2, 5, 10, 20, 50].find((each) => each * pitch >= width) ?? 100;
 }
 
-function isEach(number, each) {
+/** Whether a number, counted from 1, is one of these. */
+export function isEach(number, each) {
   return each <= 2 ? (number - 1) % each === 0 : number === 1 || number % each === 0;
 }

@@ -205,6 +205,16 @@ export function isAsSent(view, stack) {
   return view.lens(stack).isIdentity || stack.thumbnail(0, 0).isPooled;
 }
 
+/** Whether a stack has weights that are not numbers. */
+export function hasNaN(stack) {
+  for (let layer = 0; layer < stack.numLayers; layer++) {
+    for (let head = 0; head < stack.numHeads(layer); head++) {
+      if (stack.thumbnail(layer, head).codes.includes(NOT_A_NUMBER)) return true;
+    }
+  }
+  return false;
+}
+
 /** A matrix in codes that grow evenly with a scale: 254 at its upper end, 255 for what is not a number. */
 function shaded({ rows, columns, values }, scale) {
   const codes = new Uint8ClampedArray(rows * columns);
@@ -269,7 +279,11 @@ function blockOf(place, length, blocks) {
 /** Of a map with a weight that is not a number, no lines are drawn. */
 const NO_MAP = { codes: Uint8Array.of(NOT_A_NUMBER), rows: 1, columns: 1 };
 
-function linePainter(context, view, ratio) {
+/**
+ * What paints the lines of a head into a box.
+ * @param {{state, theme: {panel: string, isDark: boolean}, lens, matrix}} view or what has these of one
+ */
+export function linePainter(context, view, ratio) {
   const { theme, state } = view;
   const rasters = new Map();
   return (box, stack, layer, head) => {

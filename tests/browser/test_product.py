@@ -7,6 +7,7 @@ import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
 
+from tests.browser.test_figures import caption, group, saved_svg, texts
 from tests.browser.view_pages import ViewPage
 from tests.inspection import examples
 from transformer_core.view.payload import build
@@ -114,6 +115,27 @@ def test_the_chain_leads_from_the_products_to_the_weight(open_view):
     assert float(exact.split(" ")[1]) == pytest.approx(0.9147507, abs=1e-6)
     described = view.root.evaluate("root => root.view.details.product.describe()")
     assert "dot product 8.00 of 4 products makes the score 3.50" in described and "weight 0.915" in described
+
+
+def test_a_figure_has_the_products_the_steps_and_the_row_with_its_keys(open_view):
+    view = opened(open_view)
+    answer(view, pair())
+    figure = saved_svg(view)
+    products = [float(bar.get("height")) for bar in group(figure, "products")]
+    assert [height / products[2] for height in products] == pytest.approx(
+        [abs(each) / 8 for each in PRODUCTS], abs=1e-6
+    )
+    scores, weights = list(group(figure, "scores")), list(group(figure, "weights"))
+    # The last key may not be read: it has no score, and its weight is 0.
+    assert len(scores) == 3 and len(weights) == 4
+    exponentials = [math.exp(1), math.exp(3.5), math.exp(-1), 0]
+    heights = [float(bar.get("height")) / float(weights[1].get("height")) for bar in weights]
+    assert heights == pytest.approx([each / exponentials[1] for each in exponentials], abs=1e-6)
+    colours = [bar.get("fill") for bar in weights]
+    assert colours.count(colours[1]) == 1, "that of the pair stands out"
+    assert texts(figure, "key") == list(KEYS)
+    assert "weight 0.915 exp(score − log sum exp)" in [*figure.itertext()]
+    assert "query “\u2068Katze\u2069” (row 3) → key “\u2068cat\u2069” (column 2)" in caption(figure)
 
 
 def test_bars_are_as_high_as_the_products_and_sort_by_size(open_view):

@@ -178,8 +178,7 @@ class ProductDrawing {
     const sums = runningSums(products);
     this.#draw(this.products, PRODUCTS, (context, box) => paintBars(context, box, products, pointed?.bar, look));
     this.#draw(this.sum, RUNNING_SUM, (context, box) => paintRunningSum(context, box, sums, pointed?.bar, look));
-    const scores = pair.row_scores.map((score) => score ?? NaN);
-    const weights = this.#rowWeights();
+    const { scores, weights } = this.row;
     const marked = { key: pair.column, pointed: pointed?.key };
     this.#draw(this.scores, ROW, (context, box) => paintRow(context, box, scores, marked, look));
     this.#draw(this.weights, ROW, (context, box) => paintRow(context, box, weights, marked, look));
@@ -194,11 +193,17 @@ class ProductDrawing {
     paint(clearedContext(canvas), strip(width, height));
   }
 
-  #rowWeights() {
+  /** What the softmax is over: all keys, also where the stack shows a part of them. */
+  get row() {
     const { row_scores: scores, logsumexp, weight } = this.pair;
     // One score that is no number leaves no weight of its row a number; in a row without any allowed key all are 0.
-    if (logsumexp === null) return scores.map(() => weight ?? NaN);
-    return scores.map((score) => (score === null ? 0 : Math.exp(score - logsumexp)));
+    const ofScore = (score) => (score === null ? 0 : Math.exp(score - logsumexp));
+    const { keys } = this.view.stack.whole ?? this.view.stack;
+    return {
+      scores: scores.map((score) => score ?? NaN),
+      weights: scores.map((score) => (logsumexp === null ? weight ?? NaN : ofScore(score))),
+      keys,
+    };
   }
 
   #valueText(order, products, sums, scores, weights) {
@@ -211,10 +216,9 @@ class ProductDrawing {
         `${digits(products[bar])} · running sum so far ${digits(sums[bar])}`;
     }
     if (key === null) return "";
-    const whole = view.stack.whole ?? view.stack;
     const none = pair.is_allowed && pair.score === null ? "not a number" : "not allowed";
     const score = Number.isNaN(scores[key]) ? none : digits(scores[key]);
-    return `key ${quoted(whole.keys[key] ?? "")} (${key + 1} of ${scores.length}): score ${score}, weight ` +
+    return `key ${quoted(this.row.keys[key] ?? "")} (${key + 1} of ${scores.length}): score ${score}, weight ` +
       digits(weights[key]);
   }
 

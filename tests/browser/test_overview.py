@@ -9,7 +9,7 @@ import plotly.colors
 import pytest
 import torch
 from PIL import Image
-from playwright.sync_api import Locator
+from playwright.sync_api import Locator, expect
 
 from tests.browser.view_pages import ViewPage
 from tests.inspection import examples
@@ -187,6 +187,21 @@ def test_hovering_leaves_the_thumbnails_and_a_new_scale_does_not(view):
     assert pixels(view)[0, 0, 3] == 0
 
 
+def test_how_thumbnails_are_drawn_can_be_set_whatever_is_open(view):
+    menu = view.root.locator(".menu.display")
+    view.root.get_by_role("button", name="Display").click()
+    scale, share = menu.get_by_role("combobox"), menu.get_by_role("slider")
+    for drawing in ("lines", "matrix", "product"):
+        view.change(view=drawing, overview="maps")
+        expect(scale).to_be_visible()
+        view.change(overview="lines")
+        expect(share).to_be_visible()
+    view.change(view="lines")
+    expect(scale).to_be_hidden()
+    view.change(view="matrix", overview="maps")
+    expect(share).to_be_hidden()
+
+
 def test_clicks_open_a_head_and_choose_several(view):
     found = boxes(pixels(view))
     assert is_outlined(view, found[1][0])
@@ -203,6 +218,10 @@ def test_clicks_open_a_head_and_choose_several(view):
     assert (view.state["layer"], view.state["layers"]) == (1, [1])
     click(view, found[1][0], "Control")
     assert (view.state["layer"], view.state["heads"], view.state["layers"]) == (1, [0], [1])
+    # A plain click opens one head alone, of the chosen ones too.
+    view.change(heads=[0, 1, 2], layers=[0, 1])
+    click(view, found[1][1])
+    assert (view.state["head"], view.state["heads"], view.state["layers"]) == (1, [1], [1])
 
 
 def test_keys_lead_through_all_stacks_and_open(open_view):

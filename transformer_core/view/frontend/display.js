@@ -27,7 +27,7 @@ export function createDisplay(view) {
   return { button, panel, update };
 }
 
-/** Of each row's mass, how much the edges make up that lines draw. */
+/** Of each row's mass, how much the edges make up that lines draw, here or in the overview. */
 function shareSlider(view) {
   const label = element("label", "setting");
   const shown = element("output");
@@ -39,7 +39,7 @@ function shareSlider(view) {
   name.append(shown, " of each row");
   label.append(name, input);
   const update = (state) => {
-    label.hidden = state.view !== "lines";
+    label.hidden = state.view !== "lines" && state.overview !== "lines";
     const percent = Math.round(state.share * 100);
     shown.textContent = `${percent} %`;
     input.value = percent;
@@ -58,7 +58,7 @@ function scaleSelect(view) {
   select.addEventListener("change", () => view.setState({ scale: select.value }));
   label.append(select);
   const update = (state) => {
-    label.hidden = state.view === "lines";
+    label.hidden = state.view === "lines" && state.overview === "lines";
     select.value = state.scale;
   };
   return { element: label, update };

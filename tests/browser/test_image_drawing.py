@@ -108,3 +108,12 @@ def test_keys_choose_a_patch(view):
     assert report.startswith("Found 0 "), report
     view.press("Escape")
     assert view.root.evaluate("root => root.view.hover") is None
+
+
+def test_where_images_are_read_no_key_is_for_a_text(view):
+    view.root.evaluate("({view}) => { view.host.focusText = () => { window.typed = true; }; }")
+    view.press("/")
+    assert view.page.evaluate("window.typed") is None
+    view.press("?")
+    keys = view.root.locator("dialog.keys")
+    assert "Full screen" in keys.inner_text() and "Type a text" not in keys.inner_text()

@@ -240,6 +240,21 @@ def drawing(rows: slice, columns: slice) -> str:
     return base64.urlsafe_b64encode(np.packbits(ink).tobytes()).decode().rstrip("=")
 
 
+def test_keys_step_through_the_digits_and_back_from_a_drawing(app):
+    show(app, "digits-vit", digit="8")
+    names = list(digits())
+    for key, name in (("next-example", "9"), ("next-example", names[0]), ("previous-example", "9")):
+        app.button(key=key).click().run()
+        assert_calm(app)
+        assert app.pills(key="digit").value == name
+        assert app.query_params.get("digit", names[0]) == name
+    app.segmented_control(key="source").set_value("Draw").run()
+    app.button(key="next-example").click().run()
+    assert_calm(app)
+    assert app.segmented_control(key="source").value == "Example"
+    assert app.pills(key="digit").value == names[0]
+
+
 def test_a_drawing_is_looked_at_and_comes_with_the_link(app):
     show(app, "digits-vit", source="Draw")
     assert "Until then the model looks at a handwritten 0" in words(app).replace("\\", "")

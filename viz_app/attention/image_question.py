@@ -6,6 +6,7 @@ import streamlit as st
 
 from transformer_core.zoo import InputError, InspectableModel
 from viz_app import link, pictures
+from viz_app.attention.example_choice import offer_steps
 from viz_app.attention.running import SEEN
 from viz_app.components.digit_pad import digit_pad
 from viz_app.drawings import picture_of
@@ -53,6 +54,7 @@ def ask_image(model: InspectableModel) -> Picture:
     else:
         last = st.session_state.get(SEEN) or next(iter(pictures.digits().values()))
         picture = ask_drawing(last) if source == "Draw" else ask_upload(last)
+    offer_steps(st.session_state["digit"] if source == "Example" else None, list(pictures.digits()), take_digit)
     link.remember_value(link.DRAWING, st.session_state.get(link.DRAWING, "") if source == "Draw" else "")
     return picture
 
@@ -70,6 +72,11 @@ def ask_example() -> Picture:
         help=DIGITS_CREDIT,
     )
     return digits[digit]
+
+
+def take_digit(digit: str) -> None:
+    """Show one of the digits that come with the app."""
+    st.session_state["source"], st.session_state["digit"] = "Example", digit
 
 
 def ask_drawing(last: Picture) -> Picture:

@@ -1,6 +1,7 @@
 """What the model is asked: a text, a pair of texts or an image, and how it is read."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -8,7 +9,7 @@ from transformer_core.view.labels import clean_text
 from transformer_core.zoo import InspectableModel, InspectionOptions
 from viz_app import link
 from viz_app.attention.decoding import choose_options, offer_another_sample
-from viz_app.attention.example_choice import choose_example, example_of, offer_steps
+from viz_app.attention.example_choice import choose_example, example_of, offer_steps, take_example
 from viz_app.attention.image_question import ask_image
 from viz_app.attention.masks import choose_masks
 from viz_app.attention.running import run_again
@@ -48,8 +49,10 @@ def ask(
     if "mask" in model.abilities:
         read_special_tokens = options.get("read_special_tokens", False)
         options["masked"] = choose_masks(model, text, read_special_tokens, example_of(text, examples))
-    choose_example(text, examples)
-    offer_steps(text, examples)
+    shown = example_of(text, examples)
+    choose_example(shown, examples)
+    topics = [example.topic for example in examples.texts]
+    offer_steps(shown and shown.topic, topics, partial(take_example, examples=examples))
     return text, InspectionOptions(**options)
 
 

@@ -1,8 +1,9 @@
-"""The linked view as a Streamlit component: its maps go to the browser once, everything else beside them.
+"""The linked view as Streamlit components: its maps go to the browser once, everything else beside them.
 
 Two components share a key. The view holds the payload, which is large; as long as it stays the same, Streamlit sends
 a reference of it. The channel is invisible and holds what is small and changes: the state that the server wants, and
-exact answers for what is pinned. In the browser it hands them to the view with its key.
+exact answers for what is pinned. In the browser it hands them to the view with its key, and tells the server what the
+visitor does there. So what reruns is where the channel is, and the view may stand elsewhere.
 """
 
 from collections.abc import Callable
@@ -28,21 +29,32 @@ _view = st.components.v2.component(
 _channel = st.components.v2.component("headlight.channel", js=modules.script(HERE / "channel.js"))
 
 
-def attention_view(
-    payload: Payload,
+def attention_view(payload: Payload, key: str) -> None:
+    """Draw the linked view, once the channel with this key has told it what to show.
+
+    For another example it presses the button with the key "next-example" or "previous-example".
+
+    Args:
+        key: of the view in this session.
+    """
+    _view(key=key, data={"view": key, "meta": payload.meta, "weights": pyarrow.table({"code": payload.weights})})
+
+
+def channel(
+    meta: dict[str, Any],
     state: dict[str, Any],
     ordered: dict[str, int],
     answer: dict[str, Any] | None,
     key: str,
     on_state: Callable[[], None],
 ) -> None:
-    """Draw the linked view.
+    """Tell the linked view with this key what to show, and hear what its visitor does.
 
-    What the visitor does with it arrives as "state" in `st.session_state[key]` once it has settled, raw and not to be
-    trusted: the "state", and the number of the last "order" before it. For another example it presses the button
-    with the key "next-example" or "previous-example".
+    That arrives as "state" in `st.session_state[channel_key(key)]` once it has settled, raw and not to be trusted: the
+    "state", and the number of the last "order" before it.
 
     Args:
+        meta: of the payload that the view has.
         state: what to show, checked. A view that is open takes over only what it is ordered to: its visitor goes on, so
             that all else in it is newer.
         ordered: entries of the state with the number of the order, counted from 1, that last was about them.
@@ -50,14 +62,15 @@ def attention_view(
         key: of the view in this session.
     """
     # The browser knows what a stack opens with (frontend/state.js): that need not be sent with every answer.
-    opening = opening_state(payload.meta, state["stack"])
+    opening = opening_state(meta, state["stack"])
     told = {name: value for name, value in state.items() if name == "stack" or value != opening[name]}
     _channel(
-        key=f"{key}-channel",
-        data={"view": key, "id": payload.meta["id"], "state": told, "ordered": ordered, "answer": answer},
-    )
-    _view(
-        key=key,
-        data={"view": key, "meta": payload.meta, "weights": pyarrow.table({"code": payload.weights})},
+        key=channel_key(key),
+        data={"view": key, "id": meta["id"], "state": told, "ordered": ordered, "answer": answer},
         on_state_change=on_state,
     )
+
+
+def channel_key(key: str) -> str:
+    """The key of a view's channel."""
+    return f"{key}-channel"

@@ -93,7 +93,8 @@ const KEYS = [
     shown: "/",
     says: "Type a text",
     act: (view) => view.host.focusText(),
-    isThere: (view) => Boolean(view.host.focusText) && !isPresenting(view),
+    // Who reads images reads no text.
+    isThere: (view) => Boolean(view.host.focusText) && !view.payload.meta.image && !isPresenting(view),
   },
   { keys: ["f"], shown: "F", says: "Full screen, or back", act: (view) => view.presenting.toggle() },
   {

@@ -1,9 +1,16 @@
 import json
+import re
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
+from transformer_core.__main__ import main
 from transformer_core.model import TransformerConfig, VisionConfig
+from transformer_core.model.parameters import parameters, total
+from transformer_core.training import loop
+from transformer_core.training.model_card import stack_rows
 from transformer_core.training.presets import DEFAULT, PRESETS
 from transformer_core.training.tasks.translation import TranslationOptions
 from transformer_core.zoo.bundled import PRETRAINED
@@ -32,15 +39,53 @@ def test_the_default_is_the_translator_with_the_options_on_its_card():
     assert (options.average, options.checkpoint_every, options.seed) == (10, 250, 1)
 
 
+def shipped_config(name: str) -> TransformerConfig | VisionConfig:
+    config = json.loads((PRETRAINED / name / "config.json").read_text(encoding="utf-8"))
+    if name == "digits-vit":
+        return VisionConfig.from_dict(config["vision_transformer"])
+    return TransformerConfig.from_dict(config["transformer"])
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_makes_a_model_of_the_shipped_shape(name):
-    options, config = options_of(name), json.loads((PRETRAINED / name / "config.json").read_text(encoding="utf-8"))
+    options, shipped = options_of(name), shipped_config(name)
     if name == "digits-vit":
-        assert options.vision_config() == VisionConfig.from_dict(config["vision_transformer"])
-        return
-    shipped = TransformerConfig.from_dict(config["transformer"])
-    vocabulary = [shipped.vocab_size] if name in DATA else []
-    assert options.transformer_config(*vocabulary) == shipped
+        assert options.vision_config() == shipped
+    else:
+        assert options.transformer_config(*([shipped.vocab_size] if name in DATA else [])) == shipped
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_command_on_a_shipped_card_trains_what_the_card_says(name, monkeypatch):
+    card = (PRETRAINED / name / "MODEL_CARD.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^    python -m transformer_core (train .*)$", card, re.MULTILINE)
+    runs = []
+    monkeypatch.setattr(loop, "train", lambda options, command: runs.append(options) or True)
+    monkeypatch.setattr(sys, "argv", ["headlight"])
+    assert main(shlex.split(command)) == 0
+    (options,) = runs
+    where = {"data": options.data} if name in DATA else {}
+    assert options == options_of(name, **where, out=Path("pretrained") / name, credit=options.credit)
+
+    words, config = " ".join(card.split()), shipped_config(name)
+    size = (PRETRAINED / name / "model.safetensors").stat().st_size
+    rows = {"parameters": f"{total(parameters(config)):,}", "weights": f"float16, {size / 1e6:.1f} MB"}
+    rows |= stack_rows(config.encoder if isinstance(config, VisionConfig) else config)
+    for row in rows.items():
+        assert "| {} | {} |".format(*row) in card
+    rate = "" if options.schedule == "inverse_sqrt" else f" to a learning rate of {options.learning_rate:g}"
+    weights, first = "the weights after the last step", options.steps - (options.average - 1) * options.checkpoint_every
+    if options.average > 1:
+        weights = f"mean of {options.average} checkpoints, steps {first:,} to {options.steps:,}"
+    for said in (
+        f"{options.steps:,} steps, ",
+        f"warm-up {options.warmup:,} steps{rate}, ",
+        f"dropout {options.dropout:g}; {weights}.",
+        "The weights are under the Apache License 2.0, like the code.",
+        f"python -m transformer_core evaluate --model pretrained/{name} "
+        + (f"--data {options.data} " if name in DATA else ""),
+    ):
+        assert said in words
 
 
 def test_the_rate_of_a_schedule():

@@ -12,11 +12,6 @@ def at_most(error: float) -> str:
     return f"{float(Context(prec=1, rounding=ROUND_UP).plus(Decimal(error))):.0e}"
 
 
-def millions(count: int) -> str:
-    """A count of parameters as people say it: "8.4 M", or the count itself below 0.1 M."""
-    return f"{count / 1e6:,.1f} M" if count >= 100_000 else f"{count:,}"
-
-
 def scaled(value: float, units: Sequence[str]) -> str:
     """A positive number with four significant digits and the unit that suits it, each a thousand times the last."""
     place = 0
@@ -27,8 +22,8 @@ def scaled(value: float, units: Sequence[str]) -> str:
 
 
 def amount(count: int) -> str:
-    """A count of parameters: "124.4 M", "1.558 B"."""
-    return scaled(count, ("", "K", "M", "B", "T"))
+    """A count of parameters: "124.4 M", "1.558 B", or the count itself below 100,000."""
+    return scaled(count, ("", "K", "M", "B", "T")) if count >= 100_000 else f"{count:,}"
 
 
 def memory(num_bytes: int) -> str:

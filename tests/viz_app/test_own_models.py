@@ -379,6 +379,34 @@ def test_the_precision_is_chosen_and_comes_with_the_link(app, tiny_checkpoints):
     assert "float32 on cpu" in app.caption[0].proto.help
 
 
+def test_headlights_own_implementation_computes_the_same_and_comes_with_the_link(app, tiny_checkpoints, eager):
+    show(app, tiny_checkpoints["causal"], text=CAT, new="0", layer="1", head="1", implementation="headlight")
+    assert_calm(app)
+    assert "a LanguageModel" in app.markdown[0].value
+    about = app.caption[0].proto.help.replace("\\", "")
+    assert "Headlight's own LanguageModel computes here, with the weights of GPT2LMHeadModel" in about
+    tokens = tokenizer(tiny_checkpoints, "causal")
+    with torch.no_grad():
+        outputs = eager("causal", transformers.AutoModelForCausalLM)(
+            tokens(CAT, return_tensors="pt").input_ids, output_attentions=True
+        )
+    np.testing.assert_allclose(heatmap(app)["data"][0]["z"], outputs.attentions[0][0, 0], atol=2e-6)
+    np.testing.assert_allclose(bars(app)[1], outputs.logits[0, -1].softmax(-1).topk(5).values, rtol=1e-4)
+    app.selectbox(key="implementation").set_value("transformers").run()
+    assert "a GPT2LMHeadModel" in app.markdown[0].value
+
+
+def test_headlight_says_what_it_does_not_implement(app, tiny_checkpoints):
+    show(app, tiny_checkpoints["classifier"], text=CAT, implementation="headlight")
+    (error,) = app.error
+    message = error.value.replace("\\", "")
+    assert "is a BertForSequenceClassification, which Headlight does not implement" in message
+    assert 'Open all others with the implementation "transformers"' in message
+    app.selectbox(key="implementation").set_value("transformers").run()
+    assert_calm(app)
+    assert has_view(app) and app.text_input(key="text").value == CAT
+
+
 def test_a_bundled_model_has_no_precision_and_nothing_that_it_cannot_do(app):
     app.run()
     keys = {

@@ -6,14 +6,14 @@ import streamlit as st
 
 from transformer_core.view.labels import clean_text, printable
 from transformer_core.zoo import InspectableModel
-from transformer_core.zoo.loading import DTYPES, local_folder
+from transformer_core.zoo.loading import DTYPES, IMPLEMENTATIONS, local_folder
 from viz_app import library, link
 from viz_app.attention.running import run_again
 from viz_app.attention.snapshots import choose_step
 from viz_app.attention.words import layers_and_heads, purpose, purpose_in_short, sizes
 from viz_app.errors import literal
 from viz_app.library import ModelChoice
-from viz_app.numbers import millions
+from viz_app.numbers import amount
 from viz_app.permissions import HOW_TO_ALLOW, Permissions
 
 OWN = "Your own model"
@@ -51,7 +51,7 @@ class Chosen:
 
 
 def choose_model(names: list[str], allowed: Permissions, step_place: st.delta_generator.DeltaGenerator) -> Chosen:
-    """The model, its device and its precision.
+    """The model, its device, and how one's own is run.
 
     Args:
         step_place: where the step of its training is chosen.
@@ -80,7 +80,7 @@ def choose_model(names: list[str], allowed: Permissions, step_place: st.delta_ge
         device = st.selectbox(
             "Device", library.devices(), format_func=library.device_name, key="device", bind="query-params"
         )
-        dtype = choose_precision() if is_own else "auto"
+        how = {"dtype": choose_precision(), "implementation": choose_implementation()} if is_own else {}
     if not is_own:
         with step_place:
             step = choose_step(name)
@@ -91,7 +91,7 @@ def choose_model(names: list[str], allowed: Permissions, step_place: st.delta_ge
         return Chosen(None, options, name_a_model(allowed))
     if not opens_by_itself(name, allowed):
         return Chosen(None, options, PRESS_OPEN)
-    return Chosen(library.settled(ModelChoice(name, device, dtype)), options)
+    return Chosen(library.settled(ModelChoice(name, device, **how)), options)
 
 
 def label(name: str) -> str:
@@ -106,7 +106,7 @@ def label(name: str) -> str:
         name,
         purpose_in_short(outline),
         layers_and_heads(outline.stacks, is_short=True),
-        millions(outline.num_parameters),
+        amount(outline.num_parameters),
     )
     return " · ".join(map(printable, parts))
 
@@ -119,6 +119,17 @@ def choose_precision() -> str:
         bind="query-params",
         help="The number type of weights and computation. auto: float32 on a CPU, on a GPU the type that the model "
         "was saved in. float16 can overflow, and is slow on many CPUs.",
+    )
+
+
+def choose_implementation() -> str:
+    return st.selectbox(
+        "Implementation",
+        IMPLEMENTATIONS,
+        key="implementation",
+        bind="query-params",
+        help="Whose program computes with the model's weights: the library transformers, or this project's own, for "
+        "BERT that guesses masked words, GPT-2, T5 and ViT. Weights and answers are the same to rounding.",
     )
 
 

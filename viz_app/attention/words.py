@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from transformer_core.inspection.inspection import AttentionStack
 from transformer_core.zoo import Ability, Family, InspectableModel, Outline, StackShape
-from viz_app.numbers import millions
+from viz_app.numbers import amount
 
 PURPOSE: dict[Family, str] = {
     "text-to-text": "turns your text into another",
@@ -85,8 +85,8 @@ def layers_and_heads(stacks: Sequence[StackShape], is_short: bool = False) -> st
 
 
 def sizes(stacks: Sequence[StackShape], num_parameters: int) -> str:
-    """Layers, heads and parameters: "6 layers × 12 heads · 22.7 M parameters"."""
-    return f"{layers_and_heads(stacks)} · {millions(num_parameters)} parameters"
+    """Layers, heads and parameters: "6 layers × 12 heads · 22.71 M parameters"."""
+    return f"{layers_and_heads(stacks)} · {amount(num_parameters)} parameters"
 
 
 def _range(numbers: Iterable[int]) -> str:

@@ -18,6 +18,7 @@ BOUND: dict[Page, dict[str, str]] = {
         "own": "model of your own",
         "device": "device",
         "dtype": "precision",
+        "implementation": "implementation",
         "beam": "beam size",
         "penalty": "length penalty",
         "step": "training step",

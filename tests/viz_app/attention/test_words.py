@@ -35,9 +35,9 @@ def test_every_family_has_its_words(family):
 @pytest.mark.parametrize(
     ("shapes", "parameters", "text"),
     [
-        ([("self", (12,) * 6)], 22_713_216, "6 layers × 12 heads · 22.7 M parameters"),
+        ([("self", (12,) * 6)], 22_713_216, "6 layers × 12 heads · 22.71 M parameters"),
         ([("self", (1,))], 5, "1 layer × 1 head · 5 parameters"),
-        ([("self", (4, 12, 8))], 1_000_000, "3 layers × 4 to 12 heads · 1.0 M parameters"),
+        ([("self", (4, 12, 8))], 1_000_000, "3 layers × 4 to 12 heads · 1 M parameters"),
         (
             [("encoder", (8,) * 4), ("decoder", (8,) * 3), ("cross", (8,) * 3)],
             8_400_000,
@@ -46,7 +46,7 @@ def test_every_family_has_its_words(family):
         (
             [("encoder", (8, 8)), ("decoder", (8,)), ("cross", (4,))],
             500_000,
-            "2 encoder + 1 decoder layers × 4 to 8 heads · 0.5 M parameters",
+            "2 encoder + 1 decoder layers × 4 to 8 heads · 500 K parameters",
         ),
     ],
 )

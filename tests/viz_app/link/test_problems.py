@@ -167,12 +167,14 @@ def test_there_are_not_too_many_sentences(app):
 def test_values_for_a_model_of_ones_own(app, tiny_checkpoints):
     app.query_params.update(
         {"model": "Your own model", "own": str(tiny_checkpoints["masked"]), "text": TEXT, "second": "a\nb"}
-        | {"dtype": "float7", "mask": "nothing", "place": "nowhere", "special": "perhaps"}
+        | {"dtype": "float7", "implementation": "tensorflow"}
+        | {"mask": "nothing", "place": "nowhere", "special": "perhaps"}
     )
     app.run()
     assert_calm(app)
     assert sentences(app) == [
         "There is no precision “float7” here; “auto” is shown.",
+        "There is no implementation “tensorflow” here; “transformers” is shown.",
         "Read special tokens is on or off, not “perhaps”; it is off.",
         "There is no word “nothing” here.",
         "Nothing here uses “place”.",

@@ -15,9 +15,10 @@ import torch
 import transformers
 from PIL import Image
 
+from tests import tiny_trained
 from tests.inspection import examples
 from transformer_core import zoo
-from transformer_core.__main__ import NEEDED_ABILITIES, main
+from transformer_core.__main__ import main
 from transformer_core.inspection import Prediction
 from transformer_core.training import loop
 from transformer_core.training.data import fingerprint, read_pairs
@@ -292,7 +293,7 @@ class Model:
         self.loaded = name, device, dtype, implementation
         return self
 
-    def tokens(self, text):
+    def tokens(self, text, read_special_tokens):
         return tuple(text.split())
 
     def inspect(self, content, options):
@@ -301,7 +302,7 @@ class Model:
 
 
 def test_every_option_reaches_the_model(capsys, monkeypatch):
-    model = Model(set(NEEDED_ABILITIES.values()))
+    model = Model(set(zoo.NEEDED_ABILITIES.values()))
     monkeypatch.setattr(zoo, "load", model.load)
     inspect(capsys, "--model", "owner/name", "--text", "a b c")
     assert model.loaded == ("owner/name", "auto", "auto", "transformers")
@@ -344,6 +345,18 @@ def test_a_token_to_mask_that_does_not_exist(capsys, monkeypatch, number):
     assert f"there is no token {number} to mask; counted from 0, there are: 0 a, 1 b, 2 c" in message
 
 
+def test_a_masked_model_that_is_shown_no_mask_says_how_to_mask(capsys, tmp_path):
+    folder = tmp_path / "masked"
+    tiny_trained.masked_language_model().save(folder)
+    command = ["--model", str(folder), "--device", "cpu", "--text", "The cat sleeps"]
+    tokens = zoo.load(folder, "cpu").tokens("The cat sleeps")
+    there_are = ", ".join(f"{number} {token}" for number, token in enumerate(tokens))
+    said = "none, because no token is masked; --masked with their numbers masks some of: "
+    assert inspect(capsys, *command)["answer"] == said + there_are
+    lines = inspect(capsys, *command, "--masked", "0")
+    assert "mask 1" in lines and "none, because" not in lines["answer"]
+
+
 def test_inspect_hands_an_image_to_a_model_that_reads_images(capsys, monkeypatch, tmp_path):
     path = tmp_path / "red.png"
     Image.new("RGB", (3, 2), "red").save(path)
@@ -368,24 +381,29 @@ def test_what_a_terminal_cannot_show_is_written_as_its_code(monkeypatch, pretrai
 
 
 @pytest.mark.parametrize(
-    ("family", "options"),
+    ("family", "options", "asked"),
     [
-        ("masked", ["--masked", "1"]),
-        ("causal", ["--new-tokens", "3"]),
-        ("text-to-text", ["--beam-size", "2"]),
-        ("classifier", ["--second-text", "the dog sleeps"]),
-        ("embedding", []),
-        ("encoder", ["--read-special-tokens"]),
-        ("image", []),
+        ("masked", ["--masked", "1"], "masked (1,), read special tokens False"),
+        (
+            "causal",
+            ["--new-tokens", "3", "--seed", "7"],
+            "new tokens 3, temperature 0.0, top k 0, top p 1.0, seed 7, read special tokens False",
+        ),
+        ("text-to-text", ["--beam-size", "2"], "beam size 2, length penalty 0.6, read special tokens False"),
+        ("classifier", ["--second-text", "the dog sleeps"], "read special tokens False"),
+        ("embedding", [], "read special tokens False"),
+        ("encoder", ["--read-special-tokens"], "read special tokens True"),
+        ("image", [], ""),
     ],
 )
-def test_every_kind_of_model_is_inspected_and_written(capsys, tiny_checkpoints, tmp_path, family, options):
+def test_every_kind_of_model_is_inspected_and_written(capsys, tiny_checkpoints, tmp_path, family, options, asked):
     picture = tmp_path / "red.png"
     Image.new("RGB", (40, 30), "red").save(picture)
     content = ["--image", str(picture)] if family == "image" else ["--text", "the cat sleeps"]
     model = ["--model", str(tiny_checkpoints[family]), "--device", "cpu"]
     lines = inspect(capsys, *model, *content, *options, "--out", str(tmp_path / "seen.npz"))
     assert f"({family})" in lines["architecture"]
+    assert lines.get("options", "") == asked
     assert lines.get("image") == ("red.png" if family == "image" else None)
     about, arrays = read_npz(tmp_path / "seen.npz")
     for name, stack in about["stacks"].items():

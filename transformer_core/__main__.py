@@ -5,14 +5,15 @@ import dataclasses
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args, get_origin
 
 if TYPE_CHECKING:
     from PIL import Image
 
-    from transformer_core.zoo import InspectableModel, StackShape
+    from transformer_core.inspection import Inspection
+    from transformer_core.zoo import InspectableModel, InspectionOptions, StackShape
 
 STOPPED = 130
 """Exit status of a command that Ctrl-C ended, as shells have it."""
@@ -152,22 +153,6 @@ def _evaluate(arguments: argparse.Namespace) -> int:
     return 0
 
 
-NEEDED_ABILITIES = {
-    "beam_size": "beam search",
-    "length_penalty": "beam search",
-    "new_tokens": "continue",
-    "temperature": "continue",
-    "top_k": "continue",
-    "top_p": "continue",
-    "seed": "continue",
-    "chat": "chat",
-    "masked": "mask",
-    "second_text": "second text",
-    "read_special_tokens": "special tokens",
-}
-"""The ability (`transformer_core.zoo.Ability`) without which a model would ignore an option of `inspect`."""
-
-
 def _add_inspect(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("inspect", help="the attention of all heads of any model for a text, as a file")
     parser.add_argument("--model", required=True, help="a bundled model (@STEP: a snapshot), a folder, or a hub name")
@@ -210,16 +195,17 @@ def _inspect(arguments: argparse.Namespace) -> int:
 
     if arguments.out is not None:
         export.check_path(arguments.out)
-    given = {name: getattr(arguments, name) for name in NEEDED_ABILITIES if getattr(arguments, name) is not None}
+    given = {name: getattr(arguments, name) for name in zoo.NEEDED_ABILITIES if getattr(arguments, name) is not None}
     options = zoo.InspectionOptions(**given | ({"masked": tuple(given["masked"])} if "masked" in given else {}))
     content = _image(arguments.image) if arguments.image else _text(arguments.text)
     model = zoo.load(arguments.model, arguments.device, arguments.dtype, implementation=arguments.implementation)
-    _refuse_what_counts_for_nothing(model, given, content)
+    _refuse_what_counts_for_nothing(model, given, content, options)
     inspection = model.inspect(content, options)
     lines = [
         ("architecture", f"{model.architecture} ({model.family}), {model.num_parameters:,} parameters"),
         *((f"{stack.name} stack", _layers_and_heads(stack)) for stack in model.stacks),
         *summary(inspection),
+        *_how_to_mask(model, inspection, options),
         *(("note", note) for note in model.notes if note not in inspection.notes),
     ]
     if arguments.out is not None:
@@ -255,14 +241,17 @@ def _image(path: Path) -> "Image.Image":
 
 
 def _refuse_what_counts_for_nothing(
-    model: "InspectableModel", given: dict[str, object], content: "str | Image.Image"
+    model: "InspectableModel", given: Collection[str], content: "str | Image.Image", options: "InspectionOptions"
 ) -> None:
     """Options and inputs that this model would ignore, or that are not there.
+
+    Args:
+        given: the options that were typed.
 
     Raises:
         InputError: there is one.
     """
-    from transformer_core.zoo import InputError
+    from transformer_core.zoo import NEEDED_ABILITIES, InputError
 
     wants, has = ("--image", "--text") if "image" in model.abilities else ("--text", "--image")
     if isinstance(content, str) == ("image" in model.abilities):
@@ -274,12 +263,25 @@ def _refuse_what_counts_for_nothing(
                 f"{model.name} ({model.architecture}) has no use for --{name.replace('_', '-')}, because it lacks the "
                 f"ability {NEEDED_ABILITIES[name]!r}. Its abilities: {abilities}."
             )
-    if "masked" in given:
-        tokens = model.tokens(content)
-        for number in given["masked"]:
-            if not 0 <= number < len(tokens):
-                there_are = ", ".join(f"{place} {token}" for place, token in enumerate(tokens))
-                raise InputError(f"there is no token {number} to mask; counted from 0, there are: {there_are}")
+    tokens = model.tokens(content, options.read_special_tokens) if options.masked else ()
+    for number in options.masked:
+        if not 0 <= number < len(tokens):
+            raise InputError(f"there is no token {number} to mask; counted from 0, there are: {_numbered(tokens)}")
+
+
+def _how_to_mask(
+    model: "InspectableModel", inspection: "Inspection", options: "InspectionOptions"
+) -> list[tuple[str, str]]:
+    """What is said in place of an answer where a model that guesses masked tokens was shown none."""
+    # A mask may also have been typed.
+    if "mask" not in model.abilities or options.masked or inspection.predictions:
+        return []
+    tokens = _numbered(model.tokens(inspection.text, options.read_special_tokens))
+    return [("answer", f"none, because no token is masked; --masked with their numbers masks some of: {tokens}")]
+
+
+def _numbered(tokens: Sequence[str]) -> str:
+    return ", ".join(f"{number} {token}" for number, token in enumerate(tokens))
 
 
 def _layers_and_heads(stack: "StackShape") -> str:

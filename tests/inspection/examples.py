@@ -105,7 +105,8 @@ def pair() -> Inspection:
     whole = stack("self", [scores], "abcd", "abcd", query_special=(0,), query_words=(0, 1, 1, 2))
     part = AttentionStack("B to A", whole.calls, ("c", "d"), ("a",), "B", "A", rows=(2, 3), columns=(0,))
     prediction = Prediction("class", None, (("yes", 0.75), ("<no>", 0.25)))
-    return inspection(whole, part, text="ab", second_text="cd", predictions=(prediction,))
+    options = {"masked": (2,), "temperature": 0.5}
+    return inspection(whole, part, text="ab", second_text="cd", predictions=(prediction,), options=options)
 
 
 def image() -> Inspection:

@@ -121,6 +121,7 @@ def test_what_the_file_says_about_itself(tmp_path, suffix):
     assert (about["device"], about["dtype"], about["torch_version"]) == ("cpu", "float32", torch.__version__)
     assert pd.Timestamp.now("UTC") - pd.Timestamp(about["saved"]) < pd.Timedelta(hours=1)
     assert (about["text"], about["second_text"], about["answer"]) == ("ab", "cd", "Die Katze")
+    assert about["options"] == {"masked": [2], "temperature": 0.5}
     assert about["predictions"] == [{"place": "class", "row": None, "candidates": [["yes", 0.75], ["<no>", 0.25]]}]
     assert about["notes"] == ["A note."]
     assert (about["certificate"], about["row_sum_error"], about["seconds"]) == (1.25e-7, 2.5e-7, 0.25)

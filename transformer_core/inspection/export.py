@@ -175,6 +175,7 @@ def _about(inspection: Inspection) -> dict[str, Any]:
         **dataclasses.asdict(inspection.provenance),
         "text": inspection.text,
         "second_text": inspection.second_text,
+        "options": inspection.options,
         "answer": inspection.answer,
         "predictions": [dataclasses.asdict(prediction) for prediction in inspection.predictions],
         "notes": inspection.notes,

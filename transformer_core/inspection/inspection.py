@@ -1,8 +1,9 @@
 """One text (or image) seen by one model: the value that every view and every export draws from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 from jaxtyping import Float, UInt8
 from numpy import ndarray
@@ -223,6 +224,8 @@ class Inspection:
     """What the model expected, where it says so."""
     image: PatchImage | None = None
     """What a vision model looked at."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """How the text was read and the answer looked for, by the options' names, as far as the model has a choice."""
 
     def __repr__(self) -> str:
         stacks = ", ".join(map(repr, self.stacks.values()))

@@ -25,6 +25,7 @@ def summary(inspection: Inspection) -> list[tuple[str, str]]:
         ),
         ("text" if inspection.image is None else "image", inspection.text),
         ("second text", inspection.second_text),
+        ("options", ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in inspection.options.items())),
         ("answer", inspection.answer),
         *((prediction.place, _candidates(prediction)) for prediction in inspection.predictions[:MOST_PREDICTIONS]),
         ("predictions", _others(len(inspection.predictions))),

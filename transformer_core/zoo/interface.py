@@ -1,7 +1,7 @@
 """What every kind of model offers to those who want to look inside."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import torch
 from PIL.Image import Image
@@ -21,13 +21,26 @@ sentence. "encoder": a vector for each token and no answer. "image": it reads an
 Ability = Literal[
     "beam search", "continue", "chat", "mask", "second text", "special tokens", "image", "symbols", "drawing"
 ]
-"""What a model does beyond reading one text; each makes some of the `InspectionOptions` count.
+"""What a model does beyond reading one text; most make some of the `InspectionOptions` count (`NEEDED_ABILITIES`).
 
-"beam search": `beam_size`, `length_penalty`. "continue": `new_tokens`, `temperature`, `top_k`, `top_p`, `seed`. "chat":
-`chat`. "mask": `masked`. "second text": `second_text`. "special tokens": `read_special_tokens`. "image": it reads an
-image, and no text; "drawing": one of a handwritten digit. "symbols": its tokens are single characters, and it foretells
-how a sequence of them repeats.
+"image": it reads an image, and no text; "drawing": one of a handwritten digit. "symbols": its tokens are single
+characters, and it foretells how a sequence of them repeats.
 """
+
+NEEDED_ABILITIES: dict[str, Ability] = {
+    "beam_size": "beam search",
+    "length_penalty": "beam search",
+    "new_tokens": "continue",
+    "temperature": "continue",
+    "top_k": "continue",
+    "top_p": "continue",
+    "seed": "continue",
+    "chat": "chat",
+    "masked": "mask",
+    "second_text": "second text",
+    "read_special_tokens": "special tokens",
+}
+"""The ability without which a model ignores an option of `InspectionOptions`."""
 
 MAX_NEW_TOKENS = 200
 """The longest continuation that can be asked for."""
@@ -87,6 +100,12 @@ class InspectionOptions:
         _check_number("top p", self.top_p, 0, 1)
         if not self.top_p:
             raise InputError("The top p is 0, which leaves no token to draw; it has to be above 0 and at most 1.")
+
+    def that_count(self, abilities: frozenset[Ability]) -> dict[str, Any]:
+        """By name, those that a model with these abilities does not ignore. The second text is none of them: it is
+        part of what was read."""
+        names = (name for name, ability in NEEDED_ABILITIES.items() if ability in abilities and name != "second_text")
+        return {name: getattr(self, name) for name in names}
 
 
 def _check_whole_number(name: str, value: object, low: int, high: int) -> None:

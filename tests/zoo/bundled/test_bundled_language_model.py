@@ -84,6 +84,8 @@ def test_a_continuation_is_the_likeliest_and_read_in_the_same_pass(model):
         logits[[tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id]] = -torch.inf
         written.append(int(logits.argmax()))
     assert len(inspection.predictions) == 5
+    chosen = {"new_tokens": 4, "temperature": 0.0, "top_k": 0, "top_p": 1.0, "seed": 0}
+    assert inspection.options == chosen, "a model without a beam has none to choose"
     assert inspection.answer == tokenizer.decode(written[:4])
     assert len(inspection.stacks["self"].key_tokens) == len(ids) + 4
     assert inspection.notes == ()

@@ -9,7 +9,7 @@ from torch import Tensor
 from transformer_core.inspection import AttentionStack, Inspection, PatchImage, Prediction, Trace, record
 from transformer_core.model import TransformerConfig, VisionConfig
 from transformer_core.trained import TrainedModel
-from transformer_core.zoo.interface import Ability, Family, StackShape
+from transformer_core.zoo.interface import Ability, Family, InspectionOptions, StackShape
 from transformer_core.zoo.provenance import provenance
 
 TOP = 10
@@ -80,6 +80,7 @@ class BundledModel(Generic[Trained]):
     def _inspection(
         self,
         text: str,
+        options: InspectionOptions,
         answer: str,
         stacks: dict[str, AttentionStack],
         trace: Trace,
@@ -100,6 +101,7 @@ class BundledModel(Generic[Trained]):
             row_sum_error=trace.row_sum_error(),
             predictions=tuple(predictions),
             image=image,
+            options=options.that_count(self.abilities),
         )
 
     def _batch(self, ids: Sequence[int]) -> Tensor:

@@ -57,6 +57,7 @@ class InspectableImageClassifier(BundledModel[TrainedImageClassifier]):
         classes = self._classes(logits[0])
         return self._inspection(
             name,
+            options,
             classes.candidates[0][0],
             {"self": stack_of("self", list(trace), axis, axis)},
             trace,

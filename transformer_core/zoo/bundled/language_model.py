@@ -78,6 +78,7 @@ class InspectableLanguageModel(BundledModel[TrainedLanguageModel]):
         axis = self._axis(ids)
         return self._inspection(
             text,
+            options,
             tokenizer.decode(continuation),
             {"self": stack_of("self", list(trace), axis, axis)},
             trace,

@@ -57,6 +57,7 @@ class InspectableMaskedLanguageModel(BundledModel[TrainedMaskedLanguageModel]):
         guesses = logits[0, places]
         return self._inspection(
             text,
+            options,
             self._filled_in(ids, places, guesses) if places else "",
             {"self": stack_of("self", list(trace), axis, axis)},
             trace,

@@ -67,6 +67,7 @@ class InspectableTranslator(BundledModel[Translator]):
         }
         return self._inspection(
             text,
+            options,
             tokenizer.decode(target),
             {name: stack_of(name, trace.of_kind(name), rows, columns) for name, (rows, columns) in axes.items()},
             trace,

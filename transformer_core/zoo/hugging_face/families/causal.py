@@ -64,6 +64,7 @@ class Causal(Generator):
         tells = not broken and not self._reads_ahead
         return self._inspection(
             text,
+            options,
             [recording],
             recording.stacks,
             answer=self._decode(continuation),

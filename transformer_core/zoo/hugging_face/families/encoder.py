@@ -55,6 +55,7 @@ class Encoder(TextModel):
             answer = self._answer(recording.outputs, encoding)
         return self._inspection(
             text,
+            options,
             [recording],
             recording.stacks | _parts(recording, encoding) if pair else recording.stacks,
             answer=answer.text,

@@ -24,7 +24,7 @@ from transformer_core.zoo.axis import Axis, stack_of
 from transformer_core.zoo.device_memory import device_memory
 from transformer_core.zoo.hugging_face.messages import first_line
 from transformer_core.zoo.hugging_face.opening.checkpoint import Checkpoint
-from transformer_core.zoo.interface import Ability, InputError, StackShape
+from transformer_core.zoo.interface import Ability, InputError, InspectionOptions, StackShape
 from transformer_core.zoo.provenance import provenance
 
 ELSEWHERE = "as when a model attends within windows or chunks, or pools tokens"
@@ -187,6 +187,7 @@ class HuggingFaceModel:
     def _inspection(
         self,
         text: str,
+        options: InspectionOptions,
         recordings: Sequence[Recording],
         stacks: dict[str, AttentionStack],
         answer: str,
@@ -211,6 +212,7 @@ class HuggingFaceModel:
             second_text=second_text,
             predictions=tuple(predictions),
             image=image,
+            options=options.that_count(self.abilities),
         )
 
     def _about_output(self, output: Tensor) -> list[str]:

@@ -66,6 +66,7 @@ class ImageModel(HuggingFaceModel):
             answer, predictions = read_classes(output[0], self.config)
         return self._inspection(
             name_of(image),
+            options,
             [recording],
             recording.stacks,
             answer=answer,

@@ -90,6 +90,7 @@ class SentenceEmbedding(TextModel):
         notes += [note for vector in vectors for note in self._about_output(vector)]
         return self._inspection(
             text,
+            options,
             recordings,
             stacks,
             answer=_in_words(vectors),

@@ -71,6 +71,7 @@ class TextToText(Generator):
         broken = self._about_output(logits)
         return self._inspection(
             text,
+            options,
             [recording],
             recording.stacks,
             answer=self._decode(answer),

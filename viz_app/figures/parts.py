@@ -11,6 +11,9 @@ from viz_app.figures.theme import finished
 PATTERNS = ("", "/", "x", ".", "\\", "+", "|", "-")
 """So that colour is never the only difference between two parts."""
 
+LEGEND_LINE = 19
+"""Height of a part's line in the legend, in pixels."""
+
 
 def parts_bars(parts: Sequence[Part], unit: str) -> go.Figure:
     """A bar for each block of the model, and in it a piece for each part, as long as its count.
@@ -36,4 +39,7 @@ def parts_bars(parts: Sequence[Part], unit: str) -> go.Figure:
         )
     figure.update_xaxes(title=unit, rangemode="tozero")
     figure.update_yaxes(categoryorder="array", categoryarray=blocks[::-1])
-    return finished(figure, height=130 + 55 * len(blocks), barmode="stack", showlegend=True, legend_traceorder="normal")
+    # On a narrow screen each part has a line of its own, and a legend that is less high than that would scroll.
+    legend_height = LEGEND_LINE * (len(names) + 1)
+    figure = finished(figure, height=60 + 40 * len(blocks) + legend_height, barmode="stack", showlegend=True)
+    return figure.update_layout(legend={"traceorder": "normal", "maxheight": legend_height})

@@ -78,7 +78,7 @@ def _size(name: str) -> int | None:
         persist_state="session",
         help=(SIZES | IMAGE_SIZES)[name],
         width=WIDTH,
-        placeholder="d_model / num_heads" if name == "head_size" else None,
+        placeholder="d_model / h" if name == "head_size" else None,
     )
 
 

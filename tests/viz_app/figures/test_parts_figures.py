@@ -23,6 +23,11 @@ def test_a_piece_says_its_formula_and_its_share():
     assert "FLOPs" in small.hovertemplate
 
 
+def test_the_legend_has_room_for_a_line_for_each_part():
+    figure = parts_bars([Part("A", f"part {number}", "d", 1) for number in range(9)], "parameters")
+    assert 9 * 19 < figure.layout.legend.maxheight < figure.layout.height - 80
+
+
 def test_pieces_differ_in_more_than_colour():
     parts = parameters(TransformerConfig.bert())
     shapes = [bar.marker.pattern.shape for bar in parts_bars(parts, "parameters").data]

@@ -84,6 +84,8 @@ def test_costs_follow_the_context(page):
     assert rows.loc["BERT-base", "FLOPs"] == rows.loc["BERT-base", "KV cache, bfloat16"] == "context too long"
     assert rows.loc["ViT-B/16", "FLOPs"] == "35.13 G an image" and rows.loc["ViT-B/16", "KV cache, bfloat16"] == "none"
     assert rows.loc["T5 small", "FLOPs"].endswith("a target token")
+    said = words(page)
+    assert "two for each multiply-add" in said and "as much again, for the n tokens of the source" in said
 
 
 def test_operations_of_a_model_that_reads_no_such_context_are_not_drawn(page):

@@ -1,20 +1,21 @@
 // The image that a vision model looked at, with what one token reads from its patches laid over it.
 
 import { clearedContext, sizeCanvas } from "./canvas.js";
-import { cividisCss } from "./colours.js";
 import { element } from "./elements.js";
+import { HeadImages } from "./image_heads.js";
+import { largest, paintPatches, patchBox } from "./image_paint.js";
 import { paintColourRange, scaleName } from "./matrix_paint.js";
 import { quoted } from "./names.js";
-import { lensOf, matrixOf, scaled } from "./weights.js";
-
-/** Of the colours laid over the image: the patch must still be recognised. */
-const OPACITY = 0.65;
+import { lensOf, matrixOf } from "./weights.js";
 
 /** The longer side of the picture in CSS pixels where the page grows with it; and the least. */
 const SIDE = 420, LEAST_SIDE = 200;
 
 /** Between the picture and the lines of text. */
 const SPACES = 24;
+
+/** The pictures of all heads stand beside the large one from WIDE pixels on, of which SHARE is for the large one. */
+const WIDE = 560, SHARE = 0.6, GAP = 20;
 
 const BAR = { left: 0, top: 0, width: 190, height: 10 };
 
@@ -39,11 +40,14 @@ class ImageDrawing {
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
     this.canvas.setAttribute("aria-roledescription", "image with patches");
+    this.heads = new HeadImages(view);
+    this.pictures = element("div", "pictures");
+    this.pictures.append(this.canvas, this.heads.element);
     this.value = element("p", "value");
     this.share = element("p", "share");
     this.live = element("div", "for-screen-readers");
     this.live.setAttribute("aria-live", "polite");
-    this.element.append(head, this.canvas, this.value, this.share, this.live);
+    this.element.append(head, this.pictures, this.value, this.share, this.live);
     this.pointed = null;
     this.canvas.addEventListener("pointermove", (event) => this.#point(this.#patchAt(event)));
     this.canvas.addEventListener("pointerleave", () => this.#point(null));
@@ -62,7 +66,10 @@ class ImageDrawing {
     }
     // All keys, hidden ones too: an image's patches have their places among them.
     const { stack, state } = view;
-    this.matrix = matrixOf(stack, state.layer, state.head, lensOf(stack, {}));
+    const lens = lensOf(stack, {});
+    this.matrices = Array.from({ length: stack.numHeads(state.layer) }, (_, head) =>
+      matrixOf(stack, state.layer, head, lens));
+    this.painted = null;
     this.#draw();
   }
 
@@ -85,21 +92,20 @@ class ImageDrawing {
 
   #draw() {
     const { view } = this;
-    const { rows, columns, first_patch: first } = view.payload.meta.image;
+    const { first_patch: first } = view.payload.meta.image;
     const query = this.#query();
-    const { matrix } = this;
     const { stack, state } = view;
-    this.row = matrix.blocks ? null : matrix.values.slice(query * matrix.columns, (query + 1) * matrix.columns);
+    this.row = this.#rowOf(this.matrices[state.head], query);
     this.title.textContent = `${stack.title}, layer ${state.layer + 1}, head ${state.head + 1}: ` +
       `what query ${quoted(stack.queries[query])} (row ${query + 1}) reads`;
     if (!this.row) {
       this.share.textContent = "The weights of this head are here only as a small picture of them, not patch by patch.";
-      this.canvas.hidden = true;
+      this.pictures.hidden = true;
       return;
     }
-    this.canvas.hidden = false;
-    this.patches = this.row.slice(first, first + rows * columns);
-    this.most = Math.max(0, ...this.patches.filter((weight) => weight > 0));
+    this.pictures.hidden = false;
+    this.patches = this.#patchesOf(this.row);
+    this.most = largest(this.patches);
     this.#writeTexts();
     this.#paint(query - first);
   }
@@ -137,37 +143,53 @@ class ImageDrawing {
 
   #paint(query) {
     const { view, image } = this;
-    const { rows, columns } = view.payload.meta.image;
-    const [width, height] = this.#size(image.naturalWidth || columns, image.naturalHeight || rows);
-    sizeCanvas(this.canvas, width, height);
-    const context = clearedContext(this.canvas);
-    if (image.complete && image.naturalWidth) context.drawImage(image, 0, 0, width, height);
-    const across = width / columns, down = height / rows;
-    const box = (patch) => [(patch % columns) * across, Math.floor(patch / columns) * down, across, down];
-    context.globalAlpha = OPACITY;
-    this.patches.forEach((weight, patch) => {
-      const share = this.most > 0 ? weight / this.most : 0;
-      context.fillStyle = Number.isNaN(weight) ? "rgb(128 128 128)" : cividisCss(scaled(share, this.scale, 1));
-      context.fillRect(...box(patch));
-    });
-    context.globalAlpha = 1;
+    const grid = view.payload.meta.image;
+    const [width, height] = this.#size(image.naturalWidth || grid.columns, image.naturalHeight || grid.rows);
+    const context = paintPatches(this.canvas, image, this.patches, grid, this.scale, width, height);
     const outline = (patch, colour, thickness) => {
-      if (patch === null || patch < 0 || patch >= rows * columns) return;
+      if (patch === null || patch < 0 || patch >= this.patches.length) return;
       context.lineWidth = thickness;
       context.strokeStyle = colour;
-      context.strokeRect(...box(patch));
+      context.strokeRect(...patchBox(patch, grid, width, height));
     };
     outline(this.pointed, "#fff", 2);
     outline(query, view.theme.accent, 3);
+    this.#paintHeads(query + grid.first_patch, width, height);
+  }
+
+  /** Every head's row of the same query. Pointing at a key leaves them as they are. */
+  #paintHeads(query, width, height) {
+    if (this.painted === query) return;
+    this.painted = query;
+    const rows = this.matrices.map((matrix) => this.#rowOf(matrix, query));
+    const patches = rows.includes(null) ? [] : rows.map((row) => this.#patchesOf(row));
+    const { clientWidth } = this.element;
+    const room = this.#isBeside ? [clientWidth - width - GAP, height] : [clientWidth, SIDE];
+    this.heads.draw(this.image, patches, this.scale, ...room);
+  }
+
+  /** All weights of a head's row; null where they are not here one by one. */
+  #rowOf(matrix, query) {
+    return matrix.blocks ? null : matrix.values.subarray(query * matrix.columns, (query + 1) * matrix.columns);
+  }
+
+  #patchesOf(row) {
+    const { rows, columns, first_patch: first } = this.view.payload.meta.image;
+    return row.subarray(first, first + rows * columns);
+  }
+
+  get #isBeside() {
+    return this.matrices.length > 1 && this.element.clientWidth >= WIDE;
   }
 
   /** As large as there is room for, in the proportions of the image. */
   #size(width, height) {
     const { room } = this.view;
-    const others = [...this.element.children].filter((child) => child !== this.canvas && child !== this.live);
+    const others = [...this.element.children].filter((child) => child !== this.pictures && child !== this.live);
     const used = others.reduce((sum, child) => sum + child.offsetHeight, 0) + SPACES;
     const most = room === null ? SIDE : Math.max(LEAST_SIDE, room - used);
-    const factor = Math.min(this.element.clientWidth / width, most / height);
+    const widest = this.element.clientWidth * (this.#isBeside ? SHARE : 1);
+    const factor = Math.min(widest / width, most / height);
     return [Math.floor(width * factor), Math.floor(height * factor)];
   }
 

@@ -40,3 +40,10 @@ def test_snapshots_after_the_last_step_are_refused():
     ):
         TranslationOptions(data=Path("data.tsv"), out=Path("out"), steps=100, snapshots=(0, 100, 150, 200))
     TranslationOptions(data=Path("data.tsv"), out=Path("out"), steps=100, snapshots=(0, 100))
+
+
+def test_what_is_only_said_on_the_card_may_change_when_a_run_goes_on():
+    fields = {"data": Path("data.tsv"), "out": Path("out")}
+    begun = TranslationOptions(**fields)
+    assert TranslationOptions(**fields, credit="a book", licence="the MIT License").fixed() == begun.fixed()
+    assert TranslationOptions(**fields, dropout=0.2).fixed() != begun.fixed()

@@ -182,6 +182,18 @@ def test_room_is_made_before_a_large_model_is_loaded(pretrained, monkeypatch, tm
     assert seen == [0]
 
 
+def test_snapshots_that_are_not_asked_for_need_no_room(pretrained, monkeypatch, tmp_path):
+    folder = shutil.copytree(pretrained / "tiny-en-de", tmp_path / "tiny-en-de")
+    monkeypatch.setattr(bundled, "PRETRAINED", tmp_path)
+    weights = folder / "model.safetensors"
+    (folder / "snapshots").mkdir()
+    shutil.copy(weights, folder / "snapshots" / "step-00000020.safetensors")
+    asked = []
+    monkeypatch.setattr(library._models, "make_room", asked.append)
+    library.load(TINY)
+    assert asked == [weights.stat().st_size]
+
+
 def test_another_model_need_not_wait_for_a_download(pretrained, monkeypatch):
     started, go_on = threading.Event(), threading.Event()
 

@@ -110,6 +110,13 @@ def test_keys_choose_a_patch(view):
     assert view.root.evaluate("root => root.view.hover") is None
 
 
+def test_patches_are_told_apart_where_there_is_little_room(view):
+    view.change(view="lines")
+    shown = view.root.locator(".lines .tokens.key .label").all_inner_texts()
+    assert shown == ["[CLS]", "1,1", "1,2", "1,3", "2,1", "2,2", "2,3", "extra"]
+    assert view.root.locator(".lines .tokens.query .token").nth(3).get_attribute("title") == "row 1, column 3"
+
+
 def test_where_images_are_read_no_key_is_for_a_text(view):
     view.root.evaluate("({view}) => { view.host.focusText = () => { window.typed = true; }; }")
     view.press("/")

@@ -7,7 +7,7 @@ import { shortened } from "./tokens.js";
 const WIDTH = 720, BARS = 150, SUM = 90, ROW = 60, LEFT = 60;
 
 /** Room that the label of a key needs, and its characters. */
-const LABEL = 12, LONGEST = 14;
+const LABEL = 12, LONGEST = 20;
 
 /** The ends of RdBu, for values with a sign. */
 const POSITIVE = "#2166ac", NEGATIVE = "#b2182b";

@@ -152,8 +152,9 @@ class LinesDrawing {
     const room = Math.max((view.room ?? TOKENS_HEIGHT) - this.head.offsetHeight, LEAST_HEIGHT);
     const height = tokenHeight(longer, room, scale);
     if (lens !== this.lens || most !== this.most) {
-      queries.fill(lens.queries, most);
-      keys.fill(lens.keys, most);
+      const { image } = view.payload.meta;
+      queries.fill(lens.queries, image, most);
+      keys.fill(lens.keys, image, most);
     }
     Object.assign(this, { lens, most });
     // The shorter column is centred, which keeps lines short, where all can be seen at once; otherwise its start can be.

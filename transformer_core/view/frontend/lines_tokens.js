@@ -1,7 +1,7 @@
 // One of the two columns of tokens beside the lines: a list box, with a bar and a number for the weight of each token.
 
 import { element } from "./elements.js";
-import { shortened } from "./tokens.js";
+import { shortLabel } from "./tokens.js";
 
 /** Where a key takes the focus, from a place in a list of so many. */
 const FOCUS_STEPS = {
@@ -52,11 +52,12 @@ export class TokenColumn {
   /**
    * Show these tokens.
    * @param {import("./weights.js").Group[]} groups
+   * @param {null | object} image that they are of, as in `shortLabel`.
    * @param {number} most characters of a label.
    */
-  fill(groups, most) {
+  fill(groups, image, most) {
     const hadFocus = this.element.contains(this.element.getRootNode().activeElement);
-    this.items = groups.map(({ label, isSpecial }) => tokenItem(label, isSpecial, most));
+    this.items = groups.map((group) => tokenItem(group, image, most));
     this.element.replaceChildren(...this.items.map(({ item }) => item));
     this.focused = Math.min(this.focused, this.items.length - 1);
     this.items[this.focused].item.tabIndex = 0;
@@ -126,7 +127,7 @@ export class TokenColumn {
   }
 }
 
-function tokenItem(label, isSpecial, most) {
+function tokenItem({ label, members, isSpecial }, image, most) {
   const item = element("li", isSpecial ? "token special" : "token");
   item.setAttribute("role", "option");
   item.setAttribute("aria-selected", "false");
@@ -135,7 +136,7 @@ function tokenItem(label, isSpecial, most) {
   const bar = element("span", "bar");
   const pin = element("span", "pin", "◆");
   const number = element("span", "number");
-  const text = element("bdi", "label", shortened(label, most));
+  const text = element("bdi", "label", shortLabel(label, members[0], image, most));
   text.dir = "auto";
   pin.setAttribute("aria-hidden", "true");
   number.append("");

@@ -8,7 +8,7 @@ import {
   largest, paintAxes, paintCells, paintColourBar, paintFrame, paintLabel, paintSums, scaleName,
 } from "./matrix_paint.js";
 import { listed, shownName } from "./names.js";
-import { isolated, shortened } from "./tokens.js";
+import { isolated, shortLabel } from "./tokens.js";
 import { marginals, strongestPair, summed } from "./weights.js";
 
 /** From so many rows or columns on, the matrix can be enlarged. */
@@ -255,14 +255,8 @@ class MatrixDrawing {
     return axis.places.slice(start, start + count).map((place) => this.#written(place));
   }
 
-  /** A label beside the cells; patches of an image by their row and column, say "2,3", which is short enough. */
   #written({ label, tokens }) {
-    const { image } = this.view.payload.meta;
-    const patch = image ? tokens[0] - image.first_patch : -1;
-    if (patch >= 0 && patch < image.rows * image.columns) {
-      return `${Math.floor(patch / image.columns) + 1},${(patch % image.columns) + 1}`;
-    }
-    return isolated(shortened(label, this.mostLetters));
+    return isolated(shortLabel(label, tokens[0], this.view.payload.meta.image, this.mostLetters));
   }
 
   #pins() {

@@ -16,7 +16,7 @@ from benchmarks import bertviz_pages  # noqa: E402
 from benchmarks.random_attention import inspection, maps, tokens  # noqa: E402
 from transformer_core.view.payload import build  # noqa: E402
 from transformer_core.view.state import opening_state  # noqa: E402
-from viz_app.components.attention_view import attention_view  # noqa: E402
+from viz_app.components.attention_view import attention_view, channel  # noqa: E402
 
 st.set_page_config(layout="wide")
 length = int(st.query_params["tokens"])
@@ -26,11 +26,5 @@ if st.button("Show"):
         st.iframe(page, height=800)
     else:
         payload = build(inspection(length))
-        attention_view(
-            payload,
-            opening_state(payload.meta),
-            ordered={},
-            answer={},
-            key="view",
-            on_state=lambda: None,
-        )
+        attention_view(payload, "view")
+        channel(payload.meta, opening_state(payload.meta), {}, None, "view", on_state=lambda: None)

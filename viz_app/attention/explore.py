@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from transformer_core.inspection.inspection import AttentionStack, Inspection
-from transformer_core.view.payload import Detail
+from transformer_core.view.payload import Detail, Payload
 from transformer_core.view.state import checked_state, opening_state
 from transformer_core.zoo import InspectableModel
 from viz_app import link
@@ -15,7 +15,7 @@ from viz_app.attention.answers import answer
 from viz_app.attention.files import FORMATS, file_name, write
 from viz_app.attention.running import maps
 from viz_app.attention.words import how_to_read
-from viz_app.components.attention_view import attention_view
+from viz_app.components.attention_view import attention_view, channel, channel_key
 from viz_app.errors import literal, plain_errors
 from viz_app.figures.attention import MAX_HEATMAP_TOKENS, head_heatmap
 from viz_app.figures.theme import CHART_CONFIG
@@ -28,7 +28,7 @@ NO_NUMBERS = (
 )
 
 VIEW = "view"
-"""Key of the linked view; in the session's state, what the browser last said of it."""
+"""Key of the linked view."""
 
 SHOWN = "shown"
 """Where a session keeps what its view shows."""
@@ -36,26 +36,55 @@ SHOWN = "shown"
 PINS = ("pinnedQueries", "pinnedKeys", "pinnedCell")
 
 
-@st.fragment
 def explore(model: InspectableModel, inspection: Inspection, request: Request) -> None:
-    """The linked view with what belongs to it. What is done in it reruns this alone."""
+    """The linked view with what belongs to it.
+
+    The view stands outside of the fragment. Where a fragment is to rerun as soon as the page has, Streamlit may drop
+    what the page has just sent of it, and then takes off the page what did not come. A view that comes back a moment
+    later has lost full screen, focus and scrolling.
+    """
     with plain_errors():
-        show(model, inspection, request)
+        payload = maps(request)
+        if payload is None:
+            return
+        choice = without_snapshot(request[0])
+        detail = detail_of(shown_state(payload.meta, choice)[0]) if payload.is_pooled else None
+        if detail is not None:
+            payload = maps(request, detail) or payload
+        above = st.container()
+        attention_view(payload, VIEW)
+        show_beside(model, inspection, choice, payload, detail, above)
 
 
-def show(model: InspectableModel, inspection: Inspection, request: Request) -> None:
-    """The view, the files and the exact weights, of what is shown at the moment."""
-    payload = maps(request)
-    if payload is None:
-        return
-    state, ordered = shown_state(payload.meta, without_snapshot(request[0]))
-    if payload.is_pooled:
-        payload = maps(request, Detail(state["stack"], state["layer"], state["head"])) or payload
-    stack = inspection.stacks[state["stack"]]
-    st.write(how_to_read(stack, model, payload.sees_later(stack) if has_same_axes(model, stack) else None))
-    attention_view(payload, state, ordered, answer(stack, state), VIEW, on_state=take_state)
-    offer_files(inspection, state)
-    show_exact_values(stack, state)
+@st.fragment
+def show_beside(
+    model: InspectableModel,
+    inspection: Inspection,
+    choice: ModelChoice,
+    payload: Payload,
+    detail: Detail | None,
+    above: st.delta_generator.DeltaGenerator,
+) -> None:
+    """What follows the view: how to read it, exact answers, files. What is done in the view reruns this alone.
+
+    Args:
+        detail: whose maps the view has whole, if not those of all.
+        above: a place above the view.
+    """
+    with plain_errors():
+        state, ordered = shown_state(payload.meta, choice)
+        if detail is not None and detail != detail_of(state):
+            st.rerun()  # with other maps
+        stack = inspection.stacks[state["stack"]]
+        above.write(how_to_read(stack, model, payload.sees_later(stack) if has_same_axes(model, stack) else None))
+        channel(payload.meta, state, ordered, answer(stack, state), VIEW, on_state=take_state)
+        offer_files(inspection, state)
+        show_exact_values(stack, state)
+
+
+def detail_of(state: dict[str, Any]) -> Detail:
+    """Whose maps a state shows."""
+    return Detail(state["stack"], state["layer"], state["head"])
 
 
 def shown_state(meta: dict[str, Any], choice: ModelChoice) -> tuple[dict[str, Any], dict[str, int]]:
@@ -107,7 +136,7 @@ def with_pins_that_stay(
 
 def take_state() -> None:
     """Keep what the browser says of its view. It is checked before it is used."""
-    said, shown = st.session_state[VIEW]["state"], st.session_state[SHOWN]
+    said, shown = st.session_state[channel_key(VIEW)]["state"], st.session_state[SHOWN]
     # Orders that had not arrived when it was said are carried out nevertheless.
     later = [name for name, order in shown["ordered"].items() if order > said["order"]]
     state = said["state"] | {name: shown["state"][name] for name in later}

@@ -6,14 +6,14 @@ import { View } from "../../transformer_core/view/frontend/view.js";
 const mounted = new WeakMap();
 
 /** Called when the component appears, and again for new data, a new theme or another rerun. */
-export default function mount({ data, parentElement, setStateValue }) {
+export default function mount({ data, parentElement }) {
   const slot = slotOf(data.view);
   let view = mounted.get(parentElement);
   if (!view) {
     view = new View(parentElement.querySelector(".place"), {
       answers: true,
       link: true,
-      settled: (state) => view.setStateValue("state", { state, order: slot.order }),
+      settled: (state) => slot.tell("state", { state, order: slot.order }),
       example: (step) => document.querySelector(`.st-key-${step > 0 ? "next" : "previous"}-example button`)?.click(),
       focusText: () => document.querySelector(".st-key-text input, .st-key-text textarea")?.focus(),
     });
@@ -22,8 +22,6 @@ export default function mount({ data, parentElement, setStateValue }) {
     slot.order = undefined;
     slot.deliver = () => deliver(slot);
   }
-  // That of an earlier call belongs to an earlier run.
-  view.setStateValue = setStateValue;
   if (slot.payload?.meta.id !== data.meta.id) {
     slot.payload = new Payload(data.meta, data.weights.getChildAt(0).toArray());
   }

@@ -1,5 +1,6 @@
-export default ({ data }) => {
+export default ({ data, setStateValue }) => {
   const slot = ((globalThis.headlightViews ??= {})[data.view] ??= {});
   slot.message = data;
+  slot.tell = setStateValue;
   slot.deliver?.();
 };

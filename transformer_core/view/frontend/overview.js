@@ -186,16 +186,12 @@ function createLegend() {
 }
 
 /**
- * What changes when a head is chosen: it opens, or, with `isMore`, it is added to the chosen ones or taken from them.
+ * What changes when a head is chosen: it opens alone, or, with `isMore`, joins the chosen ones or is taken from them.
  * @param {{stack: string, layer: number, head: number}} place
  */
 function chosen(state, { stack, layer, head }, isMore) {
   const { heads, layers } = state;
-  const isHere = stack === state.stack;
-  if (!isMore || !isHere) {
-    const kept = (list, one) => (isHere && list.length > 1 && list.includes(one) ? list : [one]);
-    return { stack, layer, head, heads: kept(heads, head), layers: kept(layers, layer) };
-  }
+  if (!isMore || stack !== state.stack) return { stack, layer, head, heads: [head], layers: [layer] };
   if (!heads.includes(head) || !layers.includes(layer)) return { heads: [...heads, head], layers: [...layers, layer] };
   const otherHeads = heads.filter((each) => each !== head), otherLayers = layers.filter((each) => each !== layer);
   if (otherHeads.length) return { heads: otherHeads, head: head === state.head ? otherHeads[0] : state.head };

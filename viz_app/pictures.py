@@ -11,8 +11,7 @@ from PIL import Image, ImageDraw, UnidentifiedImageError
 from transformer_core.zoo import InputError
 
 FORMATS = ("PNG", "JPEG", "WEBP")
-SUFFIXES = ("png", "jpg", "jpeg", "webp")
-"""How the names of their files end."""
+"""Pillow's names of the kinds of image that are read."""
 
 MAX_MEGABYTES = 20
 """Of a file."""
@@ -41,7 +40,9 @@ def read(name: str, data: bytes) -> Picture:
     try:
         image = Image.open(io.BytesIO(data), formats=FORMATS)
     except UnidentifiedImageError as error:
-        raise InputError("This file is no PNG, JPEG or WebP image. Choose another.") from error
+        raise InputError(
+            "This file is no PNG, JPEG or WebP image. Save it as one of these, or choose another."
+        ) from error
     except Image.DecompressionBombError as error:
         raise InputError(
             "This image has far too many pixels. Scale it down: a model sees a small copy anyway."

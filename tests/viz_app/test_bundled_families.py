@@ -307,6 +307,7 @@ def test_an_image_that_the_model_refuses_is_not_said_to_be_looked_at(app):
     Image.new("L", (1, 1)).save(file, "PNG")
     app.file_uploader(key="image").upload("dot.png", file.getvalue(), "image/png").run()
     assert "nothing on this image" in app.error[0].value
+    assert app.error[0].value.endswith("Below is still what the model makes of a handwritten 0.")
     assert app.file_uploader(key="image").label == r"Your image: dot\.png"
     np.testing.assert_array_equal(pixels(app), before)
 

@@ -3,9 +3,11 @@
 import html
 from collections.abc import Sequence
 
+import numpy as np
 import streamlit as st
+from jaxtyping import UInt8
 
-from transformer_core.inspection.inspection import Inspection, Prediction
+from transformer_core.inspection.inspection import Inspection, PatchImage, Prediction
 from transformer_core.zoo import InspectableModel, InspectionOptions
 from transformer_core.zoo.bundled.language_model import INDUCED
 from viz_app.attention.badge import judge
@@ -13,6 +15,9 @@ from viz_app.attention.repetition import show_repetition
 from viz_app.attention.words import ANSWER, NO_ANSWER
 from viz_app.errors import literal
 from viz_app.figures.predictions import probability_bars
+
+IMAGE_SIDE = 96
+"""Of the image that the model read, the longer side in pixels of the screen."""
 
 
 def show_answer(model: InspectableModel, inspection: Inspection, options: InspectionOptions) -> None:
@@ -27,7 +32,14 @@ def show_answer(model: InspectableModel, inspection: Inspection, options: Inspec
     else:
         words = st.container()
     with words:
-        show_text(model, inspection, options)
+        if inspection.image is None:
+            show_text(model, inspection, options)
+        else:
+            with st.container(horizontal=True, gap="medium"):
+                with st.container(width="content"):
+                    show_image(inspection.image)
+                with st.container(width="stretch"):
+                    show_text(model, inspection, options)
         show_badge(inspection)
     # What is true of the model is true of every result; a sentence stands here once.
     for note in dict.fromkeys((*model.notes, *inspection.notes)):
@@ -59,6 +71,26 @@ def show_text(model: InspectableModel, inspection: Inspection, options: Inspecti
         f'<div class="headlight-answer-label">{html.escape(name)}</div>'
         f'<div class="headlight-answer" dir="auto">{prompt}{html.escape(answer) or "(empty)"}</div>'
     )
+
+
+def show_image(image: PatchImage) -> None:
+    """What the model read, with nothing laid over it. A pixel of a small image is seen as the square that it is."""
+    height, width = image.pixels.shape[:2]
+    st.html(f'<div class="headlight-answer-label">It reads {width} × {height} pixels</div>')
+    st.image(
+        enlarged(image.pixels, IMAGE_SIDE),
+        width=round(IMAGE_SIDE * width / max(height, width)),
+        output_format="PNG",  # every pixel as it is
+        alt=f"The image as the model read it: {width} by {height} pixels",
+    )
+
+
+def enlarged(
+    pixels: UInt8[np.ndarray, "height width 3"], side: int
+) -> UInt8[np.ndarray, "larger_height larger_width 3"]:
+    """The same with every pixel so many times as fit into `side`; a larger image as it is."""
+    times = max(1, side // max(pixels.shape[:2]))
+    return pixels.repeat(times, axis=0).repeat(times, axis=1)
 
 
 def show_predictions(predictions: Sequence[Prediction]) -> None:

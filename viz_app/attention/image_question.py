@@ -116,7 +116,8 @@ def ask_upload(otherwise: Picture) -> Picture:
     looks_at = ": " if file and not problem else "; now the model looks at "
     st.file_uploader(
         f"Your image{looks_at}{literal(picture.name)}",
-        pictures.SUFFIXES,
+        # Images of every kind: of one that cannot be read it is said so, where Streamlit would only refuse its file.
+        "image",
         key="image",
         on_change=take_image,
         max_upload_size=pictures.MAX_MEGABYTES,

@@ -65,10 +65,11 @@ def inspect(choice: ModelChoice, content: Content, options: InspectionOptions) -
     try:
         inspection = wait_for("inspect", asked, lambda watch: library.inspect(*asked, watch), kept)
     except InputError as error:
-        st.error(literal(str(error)))
         former = st.session_state.get(SEEN)
         if isinstance(content, Picture) and former not in (None, content):
+            st.error(f"{literal(str(error))} Below is still what the model makes of {literal(former.name)}.")
             return inspect(choice, former, options)
+        st.error(literal(str(error)))
         return None, content
     except library.ModelError as error:
         show_model_error(error)

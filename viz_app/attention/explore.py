@@ -12,7 +12,7 @@ from transformer_core.view.state import checked_state, opening_state
 from transformer_core.zoo import InspectableModel
 from viz_app import link
 from viz_app.attention.answers import answer
-from viz_app.attention.files import FORMATS, file_name, write
+from viz_app.attention.files import FORMATS, file_name, obstacle, write
 from viz_app.attention.running import maps
 from viz_app.attention.words import how_to_read
 from viz_app.components.attention_view import attention_view, channel, channel_key
@@ -179,6 +179,7 @@ def offer_files(inspection: Inspection, state: dict[str, Any]) -> None:
     popover = st.popover("Download", key="files", on_change="rerun")
     if not popover.open:
         return
+    obstacles = {suffix: obstacle(inspection, suffix) for suffix in FORMATS}
     with popover.container(horizontal=True):
         for suffix, (name, what) in FORMATS.items():
             st.download_button(
@@ -188,4 +189,7 @@ def offer_files(inspection: Inspection, state: dict[str, Any]) -> None:
                 key=f"download{suffix}",
                 help=what,
                 on_click="ignore",
+                disabled=bool(obstacles[suffix]),
             )
+    for reason in filter(None, obstacles.values()):
+        popover.caption(reason)

@@ -17,8 +17,24 @@ FORMATS = {
 }
 """What each suffix is called on its button, and what it is."""
 
+MOST_WEIGHTS = {".json": 30_000_000, ".csv": 3_000_000}
+"""Weights up to which these files are offered: about 300 MB, which the server holds in memory until they are sent."""
+
 LONGEST_NAME = 40
 """Characters of the model's name, and of the text, in the name of a file."""
+
+
+def obstacle(inspection: Inspection, suffix: str) -> str:
+    """Why the file with this suffix is not offered; empty if it is."""
+    stacks = [stack for stack in inspection.stacks.values() if not stack.is_part]
+    heads = ((stack, stack.num_heads(layer)) for stack in stacks for layer in range(len(stack)))
+    count = sum(number * len(stack.query_tokens) * len(stack.key_tokens) for stack, number in heads)
+    if count <= MOST_WEIGHTS.get(suffix, count):
+        return ""
+    return (
+        f"{FORMATS[suffix][0]}: {count:,} weights are too many for a file of text from here. NumPy has them all, and "
+        f"`python -m transformer_core inspect --out seen{suffix}` writes such a file."
+    )
 
 
 def write(inspection: Inspection, suffix: str, state: dict[str, Any]) -> bytes:

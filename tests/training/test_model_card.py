@@ -35,9 +35,9 @@ def written(options: TrainingOptions, averaged_steps: list[int]) -> str:
 
 
 def test_a_card_says_what_the_task_and_the_run_say(tmp_path):
-    options = LanguageOptions(data=Path("book.txt"), out=tmp_path / "my-gpt", steps=4000, warmup=100, dropout=0.2)
+    options = LanguageOptions(data=Path("a book.txt"), out=tmp_path / "my-gpt", steps=4000, warmup=100, dropout=0.2)
     card = written(options, [3950, 4000])
-    again = f"python -m transformer_core evaluate --model {options.out} --data book.txt"
+    again = f"python -m transformer_core evaluate --model {options.out} --data 'a book.txt'"
     assert card.startswith("# my-gpt\n\nIt writes.\n\n| what | value |\n|---|---|\n| layers | 6 |\n")
     assert "| parameters | 20 |\n| weights | float16, 1.2 MB |\n" in card
     assert f"Good.\n\nWith the same file at hand, this measures how good it is again:\n\n    {again}\n" in card

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import safetensors.torch
 import torch
@@ -18,6 +18,7 @@ from torch import nn
 from transformer_core.device import choose_device
 from transformer_core.model import TransformerConfig, VisionConfig
 from transformer_core.model.parameters import parameters, total
+from transformer_core.text import SymbolTokenizer, Tokenizer
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -28,13 +29,6 @@ MAX_LENGTH = 2**17
 """The longest sequence that a config.json may name: no weights show it, and sinusoids are made for each position."""
 
 Model = TypeVar("Model", bound=nn.Module)
-
-
-class Vocabulary(Protocol):
-    """What of a tokenizer has to fit its model."""
-
-    vocab_size: int
-    pad_id: int
 
 
 def format_of(folder: Path) -> str | None:
@@ -111,7 +105,7 @@ def check_size(config: TransformerConfig | VisionConfig, numbers: int) -> None:
         raise ValueError(f"max_length={config.max_length:,} is more than {MAX_LENGTH:,}")
 
 
-def check_vocabulary(folder: Path, tokenizer: Vocabulary, config: TransformerConfig) -> None:
+def check_vocabulary(folder: Path, tokenizer: Tokenizer | SymbolTokenizer, config: TransformerConfig) -> None:
     """Make sure that a tokenizer belongs to a model.
 
     Raises:

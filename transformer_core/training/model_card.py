@@ -1,5 +1,6 @@
 """MODEL_CARD.md: what a model is, what it was trained on, how, and how good it is."""
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -58,7 +59,8 @@ def write_model_card(card: Card, options: TrainingOptions, outcome: Outcome, mod
     """Write the card into the model's folder, beside its weights."""
     data_file = getattr(options, "data", None)  # which not every task reads
     again = "With the same file at hand, this measures" if data_file else "This measures"
-    evaluate = f"python -m transformer_core evaluate --model {options.out}" + f" --data {data_file}" * bool(data_file)
+    evaluate = ["python", "-m", "transformer_core", "evaluate", "--model", str(options.out)]
+    evaluate += ["--data", str(data_file)] if data_file else []
     sections = [
         f"# {options.out.name}",
         card.introduction,
@@ -66,7 +68,7 @@ def write_model_card(card: Card, options: TrainingOptions, outcome: Outcome, mod
         "## How good it is",
         card.quality,
         f"{again} {card.measured_again} again:",
-        f"    {evaluate}",
+        f"    {shlex.join(evaluate)}",
         "## Training",
         f"    {outcome.command}",
         "\n".join(f"- {fact}" for fact in [*card.data, *_course(card, options, outcome)]),

@@ -5,7 +5,7 @@ import { element } from "./elements.js";
 import { largest, paintPatches } from "./image_paint.js";
 
 /** The longer side of a small image in CSS pixels, at least and at most. */
-const LEAST_SIDE = 44, MOST_SIDE = 260;
+const LEAST_SIDE = 64, MOST_SIDE = 260;
 
 /** Between two of them; and below each the line with its number, and the space after it. */
 const GAP = 10, LINE = 28;
@@ -37,7 +37,8 @@ export class HeadImages {
     if (this.element.hidden) return;
     const grid = view.payload.meta.image;
     const proportion = (image.naturalHeight || grid.rows) / (image.naturalWidth || grid.columns);
-    const side = sideOf(patches.length, width, height - CAPTION);
+    const { side, columns } = fitting(patches.length, width, height - CAPTION);
+    this.list.style.gridTemplateColumns = `repeat(${columns}, max-content)`;
     const [across, down] = [side / Math.max(1, proportion), side * Math.min(1, proportion)].map(Math.floor);
     this.caption.textContent =
       `Layer ${state.layer + 1}, every head: what the same token reads, from 0 to the head's own largest weight`;
@@ -66,12 +67,13 @@ export class HeadImages {
   }
 }
 
-/** The side of so many squares that fit into a room, as large as they can be. */
-function sideOf(count, width, height) {
-  let best = 0;
+/** The side of so many squares, as large as they can be in a room, and how many stand in a row. */
+function fitting(count, width, height) {
+  let best = { side: 0, columns: 1 };
   for (let columns = 1; columns <= count; columns++) {
-    const rows = Math.ceil(count / columns);
-    best = Math.max(best, Math.min(width / columns - GAP, height / rows - LINE));
+    const side = Math.floor(Math.min(width / columns - GAP, height / Math.ceil(count / columns) - LINE));
+    if (side > best.side) best = { side, columns };
   }
-  return Math.min(Math.max(Math.floor(best), LEAST_SIDE), MOST_SIDE);
+  if (best.side < LEAST_SIDE) return { side: LEAST_SIDE, columns: Math.max(1, Math.floor(width / (LEAST_SIDE + GAP))) };
+  return { side: Math.min(best.side, MOST_SIDE), columns: best.columns };
 }

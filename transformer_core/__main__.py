@@ -277,7 +277,7 @@ def _how_to_mask(
     if "mask" not in model.abilities or options.masked or inspection.predictions:
         return []
     tokens = _numbered(model.tokens(inspection.text, options.read_special_tokens))
-    return [("answer", f"none, because no token is masked; --masked with their numbers masks some of: {tokens}")]
+    return [("answer", f"none, because no token is masked: give the numbers of some with --masked ({tokens})")]
 
 
 def _numbered(tokens: Sequence[str]) -> str:

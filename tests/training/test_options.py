@@ -36,7 +36,7 @@ def test_validation_figures_need_a_row_to_stand_in():
 
 def test_snapshots_after_the_last_step_are_refused():
     with pytest.raises(
-        ValueError, match=r"never be reached with steps=100, from 150 on: name steps up to the last one"
+        ValueError, match=r"snapshots from 150 on come after the last of steps=100: name steps up to there"
     ):
         TranslationOptions(data=Path("data.tsv"), out=Path("out"), steps=100, snapshots=(0, 100, 150, 200))
     TranslationOptions(data=Path("data.tsv"), out=Path("out"), steps=100, snapshots=(0, 100))

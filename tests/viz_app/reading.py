@@ -72,7 +72,7 @@ class View:
 def view(app: AppTest) -> View:
     """The linked view on the page."""
     parts = {part.proto.component_name: part.proto for part in app.get("bidi_component")}
-    message, payload = parts["headlight.channel"], parts["headlight.attention_view"].mixed
+    message, payload = parts["headlight.channel"], parts["headlight.maps"].mixed
     told, sent = json.loads(message.json), json.loads(payload.json)
     assert told["id"] == sent["meta"]["id"] and told["view"] == sent["view"]
     (blob,) = payload.arrow_blobs.values()

@@ -579,7 +579,7 @@ import sys
 from streamlit.testing.v1 import AppTest
 sys.argv = [{str(MAIN)!r}]
 app = AppTest.from_file({str(MAIN)!r}, default_timeout=60).run()
-assert len(app.get("bidi_component")) == 2
+assert len(app.get("bidi_component")) == 3
 print(sorted({{"transformers", "huggingface_hub", "tokenizers", "torch._dynamo"}} & sys.modules.keys()))
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=MAIN.parents[1], capture_output=True, text=True)

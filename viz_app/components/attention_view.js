@@ -22,21 +22,18 @@ export default function mount({ data, parentElement }) {
     slot.order = undefined;
     slot.deliver = () => deliver(slot);
   }
-  if (slot.payload?.meta.id !== data.meta.id) {
-    slot.payload = new Payload(data.meta, data.weights.getChildAt(0).toArray());
-  }
   view.refreshTheme();
   deliver(slot);
   return () => {
     view.destroy();
     mounted.delete(parentElement);
     if (slot.view !== view) return;
-    // The message stays: should the view alone come back, its channel will not speak again.
-    for (const name of ["view", "payload", "deliver"]) delete slot[name];
+    // Message and maps stay: should the view alone come back, the other components will not speak again.
+    for (const name of ["view", "deliver"]) delete slot[name];
   };
 }
 
-/** What is known of the view with this key. Its channel is another component: they share nothing but the page. */
+/** What is known of the view with this key. The components share nothing but the page. */
 function slotOf(key) {
   return ((globalThis.headlightViews ??= {})[key] ??= {});
 }
@@ -47,12 +44,14 @@ function obeyed(own, { state, ordered }, since) {
   return own ? { ...own, ...Object.fromEntries(news.map((name) => [name, state[name]])) } : state;
 }
 
-/** Give the view what has come, once payload and message are about the same inspection. */
+/** Give the view what has come, once maps and message are about the same inspection. */
 function deliver(slot) {
-  const { view, payload, message } = slot;
-  if (!view || !payload || payload.meta.id !== message?.id) return;
+  const { view, maps, message } = slot;
+  if (!view || !maps || maps.meta.id !== message?.id) return;
+  const isNew = view.payload?.meta.id !== maps.meta.id;
+  const payload = isNew ? new Payload(maps.meta, maps.weights.getChildAt(0).toArray()) : view.payload;
   const order = Math.max(0, ...Object.values(message.ordered));
-  if (view.payload !== payload || order !== slot.order) view.setPayload(payload, obeyed(view.state, message, slot.order));
+  if (isNew || order !== slot.order) view.setPayload(payload, obeyed(view.state, message, slot.order));
   slot.order = order;
   view.setAnswer(message.answer);
 }

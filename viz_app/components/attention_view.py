@@ -1,9 +1,10 @@
 """The linked view as Streamlit components: its maps go to the browser once, everything else beside them.
 
-Two components share a key. The view holds the payload, which is large; as long as it stays the same, Streamlit sends
-a reference of it. The channel is invisible and holds what is small and changes: the state that the server wants, and
-exact answers for what is pinned. In the browser it hands them to the view with its key, and tells the server what the
-visitor does there. So what reruns is where the channel is, and the view may stand elsewhere.
+Three components share a key. The view is seen, and never changes; Streamlit sends a component's script with each of its
+messages, and the view's is large. The others are invisible, and hand in the browser to the view with their key what is
+new: the maps, of which Streamlit sends a reference as long as they stay the same, and, through the channel, what is
+small: the state that the server wants, and exact answers for what is pinned. The channel also tells the server what the
+visitor does. So what reruns is where the channel is, and the view may stand elsewhere.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ _view = st.components.v2.component(
     css=(HERE / "theme.css").read_text(encoding="utf-8") + modules.style(),
     js=modules.script(HERE / "attention_view.js"),
 )
-# Short, because a component's script is sent with each of its messages that is too small to be kept.
+_maps = st.components.v2.component("headlight.maps", js=modules.script(HERE / "maps.js"))
 _channel = st.components.v2.component("headlight.channel", js=modules.script(HERE / "channel.js"))
 
 
@@ -37,7 +38,11 @@ def attention_view(payload: Payload, key: str) -> None:
     Args:
         key: of the view in this session.
     """
-    _view(key=key, data={"view": key, "meta": payload.meta, "weights": pyarrow.table({"code": payload.weights})})
+    _view(key=key, data={"view": key})
+    _maps(
+        key=f"{key}-maps",
+        data={"view": key, "meta": payload.meta, "weights": pyarrow.table({"code": payload.weights})},
+    )
 
 
 def channel(

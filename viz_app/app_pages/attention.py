@@ -5,7 +5,7 @@ import streamlit as st
 from viz_app import library, link
 from viz_app.attention.answer import show_answer
 from viz_app.attention.example_choice import example_of
-from viz_app.attention.explore import explore
+from viz_app.attention.explore import explore, forget_other_view
 from viz_app.attention.model_choice import choose_model, introduce
 from viz_app.attention.question import ask
 from viz_app.attention.running import inspect, open_model
@@ -26,12 +26,15 @@ def page() -> None:
             return
     introduction = st.container(horizontal=True, vertical_alignment="bottom")
     question, answer = st.columns(2, gap="medium")
-    with question:
+    # Another model brings another text and another view: in the address, and on the way back, it is one step with them.
+    with question, link.one_step():
         # Together in one place: what appears there while a model loads moves nothing below, where somebody may type.
         model_place, question_place, step_place = st.container(), st.container(), st.container()
         with model_place:
             chosen = choose_model(names, allowed, step_place)
             model = open_model(chosen.model) if chosen.model else None
+        if chosen.model:
+            forget_other_view(chosen.model)
         with introduction:
             introduce(model)
         with question_place:

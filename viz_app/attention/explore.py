@@ -82,6 +82,14 @@ def show_beside(
         show_exact_values(stack, state)
 
 
+def forget_other_view(choice: ModelChoice) -> None:
+    """Take what the view of another model shows out of the address."""
+    shown = st.session_state.get(SHOWN)
+    # Whoever goes back or forward wants what the address says.
+    if shown and shown["choice"] != without_snapshot(choice) and not is_history_navigation():
+        link.forget()
+
+
 def detail_of(state: dict[str, Any]) -> Detail:
     """Whose maps a state shows."""
     return Detail(state["stack"], state["layer"], state["head"])

@@ -105,3 +105,8 @@ def remember(state: dict[str, Any], meta: dict[str, Any]) -> None:
     """Keep a checked state for the next run, and in the address."""
     st.session_state[VIEW_STATE] = state
     address.write(PARAMETERS, to_parameters(state, meta))
+
+
+def forget() -> None:
+    """Take the state out of the address, as where another model is chosen, whose view opens anew."""
+    address.write(PARAMETERS, {})

@@ -85,8 +85,8 @@ class TrainingOptions(ABC):
             raise ValueError(f"snapshots={self.snapshots} must be steps from 0 on")
         if beyond := [step for step in self.snapshots if step > self.steps]:
             raise ValueError(
-                f"snapshots from {min(beyond)} on come after the last of steps={self.steps}: name steps up to there with "
-                "--snapshots, or ask for more --steps"
+                f"snapshots from {min(beyond)} on come after the last of steps={self.steps}: name steps up to there "
+                "with --snapshots, or ask for more --steps"
             )
         if self.out.exists() and not self.out.is_dir():
             raise ValueError(f"out={self.out} is a file, and a folder is needed")

@@ -39,6 +39,21 @@ def test_a_card_names_data_time_and_hardware(name):
     assert re.search(r"- Data: .+ steps, (\d+ h )?\d+ min in them, 1 x \S+ .+ threads?; torch \d", text)
 
 
+def test_the_readme_quotes_the_cards():
+    readme = (PRETRAINED.parent / "README.md").read_text(encoding="utf-8")
+    quoted = {row[0]: row[-1] for row in rows(readme) if "/MODEL_CARD.md" in row[0]}
+    assert [re.match(r"\[(.+)\]\(pretrained/\1/MODEL_CARD.md\)", link)[1] for link in quoted] == list(PRESETS)
+    for name, link in zip(PRESETS, quoted, strict=True):
+        figures = re.findall(r"\d+\.\d+", quoted[link])
+        in_card = {float(number) for number in re.findall(r"\d+\.\d+", card(name))}
+        for figure in figures:
+            decimals = len(figure.partition(".")[2])
+            # Cards have a digit more, or the same.
+            nearest = min(in_card, key=lambda number: abs(number - float(figure)))
+            assert abs(nearest - float(figure)) <= 0.5001 * 10**-decimals, f"{name}: {figure}"
+        assert figures
+
+
 def test_digits_held_out_are_named_as_the_card_says():
     model = trained.load(PRETRAINED / "digits-vit", "cpu")
     said = digits.evaluate(model, PRETRAINED / "digits-vit")

@@ -10,15 +10,17 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from tests.browser import chromium
-from tests.browser.driver import App
+from tests.browser.driver import PATIENCE, App
 from tests.browser.view_pages import ViewPage, open_view_page
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_START = 180
-"""Seconds that the server may take to answer on a busy machine."""
+"""Seconds that the server may take to answer, or to end, on a busy machine."""
+
+expect.set_options(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +46,7 @@ def running_app(log: Path, *arguments: str) -> Iterator[str]:
         yield address
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=LONGEST_START)
 
 
 def _wait_until_healthy(process: subprocess.Popen, address: str, log: Path) -> None:

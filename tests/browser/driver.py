@@ -1,15 +1,21 @@
 """What the browser tests do with a window: type, click a thumbnail, hover a cell, read what is shown."""
 
 import re
+import time
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
-PATIENCE = 60_000
-"""Milliseconds to wait for what must come; the tests judge what comes, not when."""
+PATIENCE = 120_000
+"""Milliseconds to wait for what must come, also in every `expect`; the tests judge what comes, not when."""
 
 EXPECTED_404 = re.compile(r"/(positions|training|models)/_stcore/(health|host-config)")
 """Opened at the address of a page, Streamlit first looks there for its server, and then at the root."""
+
+IS_IDLE = "document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"
 
 TO_SCREEN = """(plot, [x, y]) => {
     const {xaxis, yaxis} = plot._fullLayout, box = plot.getBoundingClientRect();
@@ -74,22 +80,56 @@ class App:
         self.wait()
 
     def wait(self) -> None:
-        """Until the server has nothing left to do, and the view or the charts are drawn."""
-        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        """Until the server has nothing left to do, and the view or the charts are drawn.
+
+        What is done in the view reaches the server a little later: first wait for what will come of it.
+        """
         drawn = self.page.locator(".headlight[aria-busy=false], [data-testid=stPlotlyChart] .main-svg").first
-        expect(drawn).to_be_visible(timeout=PATIENCE)
+        # In between, a page that opens has not begun to run, and what it draws last is not there yet.
+        expect(drawn).to_be_visible()
+        self.page.wait_for_function(IS_IDLE, polling=50)
+        expect(drawn).to_be_visible()
+
+    def expect_text(self, text: str | re.Pattern) -> None:
+        """Wait until this can be read somewhere. While Streamlit replaces it by itself, it is there twice."""
+        expect(self.page.get_by_text(text).filter(visible=True).first).to_be_visible()
+
+    def expect_message(self, text: str) -> None:
+        """Wait until one of the messages says this. The one before it may still be there for a moment."""
+        expect(self.page.get_by_test_id("stAlert").filter(has_text=text).first).to_be_visible()
+
+    def expect_value(self, read: Callable[[], Any], expected: Any) -> None:
+        """Wait until what is read is what is expected."""
+        deadline = time.monotonic() + PATIENCE / 1000
+        while (value := read()) != expected:
+            assert time.monotonic() < deadline, f"{value!r} is not {expected!r}"
+            self.page.wait_for_timeout(50)
+
+    def expect_state(self, **entries: Any) -> None:
+        """Wait until the view shows a state with these entries."""
+        self.expect_value(lambda: {name: self.state[name] for name in entries}, entries)
+
+    def wait_for_colours(self) -> None:
+        """Until no colour is on its way to another one."""
+        self.page.wait_for_function("document.getAnimations().every(each => each.playState !== 'running')", polling=50)
+
+    def expect_nothing_too_wide(self) -> None:
+        """Wait until the page is no wider than the window: charts take the width of a new window a little later."""
+        self.expect_value(lambda: self.overflow()[0], 0)
+
+    def let_the_view_settle(self) -> None:
+        """Until the view has told the server what it shows: a timer that begins later and takes longer ends later."""
+        self.page.evaluate("new Promise(done => setTimeout(done, 400))")
 
     def go_to(self, title: str) -> None:
         """Follow the navigation to another page."""
         self.page.get_by_test_id("stTopNavLink").get_by_text(title, exact=True).click()
-        expect(self.page.get_by_role("heading", name=title, exact=True)).to_be_visible(timeout=PATIENCE)
+        expect(self.page.get_by_role("heading", name=title, exact=True)).to_be_visible()
         self.wait()
 
     def expect_charts(self, count: int) -> None:
         """Wait until the page has so many charts, each of them drawn."""
-        expect(self.page.locator("[data-testid=stPlotlyChart] .main-svg:first-child")).to_have_count(
-            count, timeout=PATIENCE
-        )
+        expect(self.page.locator("[data-testid=stPlotlyChart] .main-svg:first-child")).to_have_count(count)
 
     @property
     def text_box(self) -> Locator:
@@ -131,7 +171,7 @@ class App:
         """Type a text, press Enter, and wait for the answer that is due."""
         self.text_box.fill(text)
         self.text_box.press("Enter")
-        expect(self.answer).to_have_text(answer, timeout=PATIENCE)
+        expect(self.answer).to_have_text(answer)
         self.wait()
 
     def choose_stack(self, name: str) -> None:
@@ -139,17 +179,30 @@ class App:
         self.expect_readout(f"{name}, layer")
 
     def expect_readout(self, beginning: str) -> None:
-        expect(self.readout).to_contain_text(beginning, timeout=PATIENCE)
+        expect(self.readout).to_contain_text(beginning)
         self.wait()
+
+    def expect_heatmap(self, weights: np.ndarray) -> None:
+        """Wait until the heatmap has these weights, of (query, key)."""
+
+        def has_them() -> bool:
+            # That of another head may still be there.
+            drawn = self.heatmap.evaluate_all(
+                "plots => plots.map(plot => plot.calcdata?.[0][0].z.map(row => [...row]))"
+            )
+            shown = np.array(drawn[0]) if len(drawn) == 1 and drawn[0] else np.empty(0)
+            return shown.shape == weights.shape and np.allclose(shown, weights, atol=1e-5)
+
+        self.expect_value(has_them, True)
 
     def hover(self, row: int, column: int) -> tuple[str, str, str]:
         """Query, key and weight as the hover text of a cell prints them; row and column are counted from 0."""
         self.heatmap.scroll_into_view_if_needed()
         label = self.heatmap.locator(".hoverlayer .hovertext")
         self.page.mouse.move(1, 1)
-        expect(label).to_have_count(0, timeout=PATIENCE)
+        expect(label).to_have_count(0)
         self.page.mouse.move(*self.heatmap.evaluate(TO_SCREEN, [column, row]))
-        expect(label).to_have_count(1, timeout=PATIENCE)
+        expect(label).to_have_count(1)
         lines = label.locator("tspan.line").all_text_contents()
         names = "query (row) ", "key (column) ", "weight "
         assert all(line.startswith(name) for line, name in zip(lines, names, strict=True)), lines
@@ -165,7 +218,7 @@ class App:
     def _labels(self, selector: str) -> list[str]:
         labels = self.heatmap.locator(selector)
         # The heatmap comes after the view that `wait` waits for.
-        expect(labels.first).to_be_visible(timeout=PATIENCE)
+        expect(labels.first).to_be_visible()
         return labels.all_text_contents()
 
     def contrast(self, element: Locator) -> float:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.driver import PATIENCE
 from tests.viz_app.formula import expected_weights
 from transformer_core import zoo
 from viz_app.examples import TRANSLATION
@@ -28,6 +27,7 @@ def cat(model):
 def assert_shows(app, stack, layer, head, cells=None):
     """Hovering the heatmap gives these weights, every printed digit of them; `layer` and `head` count from 1."""
     weights = stack.weights(layer - 1, head - 1).numpy()
+    app.expect_heatmap(weights)
     strongest = np.unravel_index(weights.argmax(), weights.shape)
     rows, columns = weights.shape
     for row, column in cells or [(0, 0), (0, columns - 1), (rows - 1, 0), strongest]:
@@ -40,8 +40,8 @@ def assert_shows(app, stack, layer, head, cells=None):
 
 def test_it_opens_on_a_translated_example_and_fits_a_laptop(open_app, model):
     app = open_app()
-    assert app.text_box.input_value() == TRANSLATION.texts[0].text
-    assert app.answer.inner_text() == model.inspect(TRANSLATION.texts[0].text).answer
+    expect(app.text_box).to_have_value(TRANSLATION.texts[0].text)
+    expect(app.answer).to_have_text(model.inspect(TRANSLATION.texts[0].text).answer)
     box = app.readout.bounding_box()
     assert app.overflow()[0] == 0 and box["y"] + box["height"] <= 900
 
@@ -51,15 +51,13 @@ def test_translate_pick_a_head_and_read_its_weights(open_app, cat):
     app.translate(CAT, cat.answer)
     app.chip(5).click()
     app.expect_readout("Cross, layer 3, head 5.")
-    expect(app.page.get_by_text("Exact weights: cross, layer 3, head 5")).to_be_visible(timeout=PATIENCE)
-    app.wait()
+    app.expect_text("Exact weights: cross, layer 3, head 5")
     assert_shows(app, cat.stacks["cross"], 3, 5)
     app.choose_stack("Encoder")
     app.view.get_by_role("button", name="Previous layer").click()
     app.view.press("ArrowRight")
     app.expect_readout("Encoder, layer 2, head 6.")
-    expect(app.page.get_by_text("Exact weights: encoder, layer 2, head 6")).to_be_visible(timeout=PATIENCE)
-    app.wait()
+    app.expect_text("Exact weights: encoder, layer 2, head 6")
     assert_shows(app, cat.stacks["encoder"], 2, 6)
 
 
@@ -86,12 +84,12 @@ def test_a_link_restores_the_view(open_app):
     link = f"/?text={CAT.replace(' ', '+')}&stack=decoder&layer=2&head=7&heads=3.7&rows=2&scale=linear&beam=2"
     app = open_app(link)
     app.expect_readout("Decoder, layer 2, ")
-    assert app.text_box.input_value() == CAT
+    expect(app.text_box).to_have_value(CAT)
     expected = {"stack": "decoder", "layer": 1, "head": 6, "heads": [2, 6], "pinnedQueries": [1], "scale": "linear"}
-    assert app.state | expected == app.state
+    app.expect_state(**expected)
     app.page.reload()
     app.wait()
-    assert app.state | expected == app.state
+    app.expect_state(**expected)
 
 
 def test_what_is_done_in_the_view_reaches_the_server_once_it_has_settled(open_app):
@@ -100,37 +98,38 @@ def test_what_is_done_in_the_view_reaches_the_server_once_it_has_settled(open_ap
     app.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(len(frame))))
     app.page.reload()
     app.wait()
-    app.page.wait_for_timeout(500)
+    app.let_the_view_settle()
     sent.clear()
     tokens = app.view.get_by_role("listbox").first.get_by_role("option")
     for place in range(tokens.count()):
         tokens.nth(place).hover()
-    app.page.wait_for_timeout(500)
+    app.let_the_view_settle()
     assert sent == []
     # Steps that follow each other at once are one message.
     steps = [{"layer": 0, "layers": [0]}, {"layer": 3, "layers": [3]}, {"pinnedQueries": [1]}]
     app.view.evaluate("(root, steps) => { for (const step of steps) root.view.setState(step); }", steps)
-    expect(app.page).to_have_url(f"{app.server}/?stack=encoder&head=3&rows=2", timeout=PATIENCE)
-    app.page.wait_for_timeout(300)
+    expect(app.page).to_have_url(f"{app.server}/?stack=encoder&head=3&rows=2")
+    app.let_the_view_settle()
     assert len(sent) == 1
 
 
 def test_the_next_example_by_key_and_another_page_and_back(open_app):
     app = open_app("/?stack=encoder&layer=2&head=3&hide=special")
     app.view.press("n")
-    expect(app.text_box).to_have_value(TRANSLATION.texts[1].text, timeout=PATIENCE)
+    expect(app.text_box).to_have_value(TRANSLATION.texts[1].text)
     app.wait()
     app.go_to("Positions")
     app.page.get_by_test_id("stTopNavLink").get_by_text("Attention", exact=True).click()
     app.expect_readout("Encoder, layer 2, head 3.")
-    assert app.state["hideSpecial"] and app.text_box.input_value() == TRANSLATION.texts[1].text
+    app.expect_state(hideSpecial=True)
+    expect(app.text_box).to_have_value(TRANSLATION.texts[1].text)
 
 
 @pytest.mark.parametrize("title", ["Positions", "Training", "Models"])
 def test_a_link_leads_straight_to_a_page(open_app, title):
     app = open_app(f"/{title.lower()}")
-    assert app.page.get_by_role("heading", name=title, exact=True).is_visible()
-    assert app.page.get_by_test_id("stTopNavLink").count() == 4
+    expect(app.page.get_by_role("heading", name=title, exact=True)).to_be_visible()
+    expect(app.page.get_by_test_id("stTopNavLink")).to_have_count(4)
 
 
 def test_schedules_come_with_the_link_and_survive_another_page(open_app):
@@ -164,12 +163,11 @@ def test_an_empty_text_is_asked_for_and_the_next_one_works(open_app, cat):
     app = open_app()
     app.text_box.fill("   ")
     app.text_box.press("Enter")
-    message = app.page.get_by_test_id("stAlert")
-    message.wait_for()
-    assert "no text" in message.inner_text()
-    assert app.view.count() == 0 and app.answer.count() == 0
+    app.expect_message("no text")
+    expect(app.view).to_have_count(0)
+    expect(app.answer).to_have_count(0)
     app.translate(CAT, cat.answer)
-    assert message.count() == 0
+    expect(app.page.get_by_test_id("stAlert")).to_have_count(0)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -189,7 +187,7 @@ def test_everything_can_be_read_in_both_themes(open_app, theme):
 def test_a_phone_is_wide_enough(open_app, cat):
     app = open_app(width=390, height=844)
     app.translate(CAT, cat.answer)
-    assert app.overflow()[0] == 0
+    app.expect_nothing_too_wide()
     app.chip(4).dblclick()
     app.expect_readout(f"Cross, layer {len(cat.stacks['cross'])}, head 4.")
     box = app.view.bounding_box()

@@ -5,7 +5,6 @@ import pytest
 import torch
 from playwright.sync_api import expect
 
-from tests.browser.view_pages import PATIENCE
 from tests.inspection import examples
 from transformer_core.view import payload
 
@@ -437,13 +436,14 @@ def test_weights_that_are_no_numbers_are_said(open_view):
 
 def test_what_is_settled_is_read_out_and_summed_up(view, weights):
     status, summary = view.root.get_by_role("status"), view.root.get_by_role("region", name="Strongest pairs")
-    expect(status).to_contain_text("Strongest: Query", timeout=PATIENCE)
+    expect(status).to_contain_text("Strongest: Query")
     said = status.text_content()
     view.hover({"query": 2, "key": 1})
-    view.page.wait_for_timeout(600)
+    # A timer that begins later and takes longer than the view's own ends after it.
+    view.page.evaluate("new Promise(done => setTimeout(done, 600))")
     assert status.text_content() == said, "a hover is not read out"
     view.press("ArrowRight")
-    expect(status).to_contain_text("Cross, layer 1, head 2", timeout=PATIENCE)
+    expect(status).to_contain_text("Cross, layer 1, head 2")
     head = weights[0][1]
     expected = []
     for place in np.argsort(-head, axis=None)[:5]:
@@ -538,7 +538,7 @@ def test_full_screen_ends_by_the_browser_and_by_its_button(view):
     view.root.get_by_role("button", name="Full screen").click()
     view.page.wait_for_function("document.fullscreenElement !== null")
     view.page.evaluate("document.exitFullscreen()")
-    expect(view.root).not_to_have_class("headlight presenting", timeout=PATIENCE)
+    expect(view.root).not_to_have_class("headlight presenting")
     expect(view.root.locator(".map")).to_be_visible()
     view.press("f")
     view.page.wait_for_function("document.fullscreenElement !== null")
@@ -572,6 +572,7 @@ def test_the_link_of_the_page_is_copied_where_it_is_one(view):
             const place = document.createElement("div");
             document.body.replaceChildren(place);
             new view.constructor(place, {answers: true, link: true}).setPayload(view.payload, view.state);
+            window.setTimeout = () => 0;  // what the button says stays
         }"""
     )
     button = view.root.get_by_role("button", name="Copy link")
@@ -586,8 +587,7 @@ def test_everything_fits_and_can_be_hit(open_view, translation):
     assert controls.bounding_box()["height"] <= 40
     view.change(view="matrix", combine="mean", layers=[0, 1, 2])
     assert controls.bounding_box()["height"] <= 80
-    view.page.set_viewport_size({"width": 360, "height": 740})
-    view.wait()
+    view.resize(360, 740)
     for name in ("lines", "matrix"):
         view.change(view=name)
         assert view.overflow() <= 0, name
@@ -604,8 +604,7 @@ def test_many_heads_and_layers_fit(open_view):
     view.change(view="matrix", combine="max", head=47)
     assert view.root.locator(".controls").bounding_box()["height"] <= 200
     assert view.overflow() <= 0
-    view.page.set_viewport_size({"width": 360, "height": 740})
-    view.wait()
+    view.resize(360, 740)
     assert view.overflow() <= 0
     expect(view.chip(48)).to_be_in_viewport()
     # The chips move, the page does not.
@@ -622,7 +621,7 @@ def test_on_paper_everything_is_there(open_view):
         .map(each => each.className)"""
     assert "detail" in view.root.evaluate(cut)
     view.page.emulate_media(media="print")
-    view.wait()
+    view.wait_for_layout()
     assert view.root.evaluate(cut) == []
     expect(view.root.locator(".tools")).to_be_hidden()
     bottom, top = view.root.evaluate(

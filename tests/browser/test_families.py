@@ -7,10 +7,10 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests.browser.driver import PATIENCE
 from tests.viz_app import tiny_families
 from transformer_core import zoo
 from viz_app.drawings import picture_of
+from viz_app.pictures import digits
 
 pytestmark = pytest.mark.browser
 
@@ -30,15 +30,22 @@ def drawing_in(page) -> str:
     return page.evaluate("new URLSearchParams(location.search).get('drawing') ?? ''")
 
 
+def ink_in(drawing: str) -> np.ndarray:
+    return np.asarray(picture_of(drawing).image) == 0
+
+
 def test_a_digit_is_drawn_named_linked_and_cleared(open_app, families):
     app = open_app(link(families / "digits-vit", source="Draw"))
-    expect(app.page.get_by_text("Until then the model looks at a handwritten 0.")).to_be_visible(timeout=PATIENCE)
+    app.expect_text("Until then the model looks at a handwritten 0.")
     paper = app.page.locator(".pad canvas")
-    box = paper.bounding_box()
+
+    def ink_on_paper() -> list:
+        pixels = paper.evaluate("paper => [...paper.getContext('2d').getImageData(0, 0, 32, 32).data]")
+        return (np.reshape(pixels, (32, 32, 4))[..., 0] == 0).tolist()
 
     def stroke(*places: tuple[float, float]) -> None:
         """A line through these places, in shares of the pad."""
-        before = drawing_in(app.page)
+        before, box = drawing_in(app.page), paper.bounding_box()
         (x, y), *others = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in places]
         app.page.mouse.move(x, y)
         app.page.mouse.down()
@@ -52,26 +59,26 @@ def test_a_digit_is_drawn_named_linked_and_cleared(open_app, families):
 
     stroke((0.5, 0.1), (0.5, 0.9))
     one = drawing_in(app.page)
-    ink = np.asarray(picture_of(one).image) == 0
+    ink = ink_in(one)
     assert ink[6:26, 14:18].any(axis=1).all() and not ink[:, :12].any() and not ink[:, 20:].any()
     stroke((0.2, 0.3), (0.5, 0.1))
-    ink_of_both = np.asarray(picture_of(drawing_in(app.page)).image) == 0
+    ink_of_both = ink_in(drawing_in(app.page))
     assert (ink_of_both >= ink).all() and ink_of_both.sum() > ink.sum()
     model = zoo.load(str(families / "digits-vit"), "cpu")
-    expect(app.answer).to_have_text(model.inspect(picture_of(drawing_in(app.page)).image).answer, timeout=PATIENCE)
+    expect(app.answer).to_have_text(model.inspect(picture_of(drawing_in(app.page)).image).answer)
 
     # Back goes to the first stroke alone, on the pad as in the answer; the link brings the drawing back.
     app.page.go_back()
-    expect(app.answer).to_have_text(model.inspect(picture_of(one).image).answer, timeout=PATIENCE)
-    app.wait()
+    expect(app.answer).to_have_text(model.inspect(picture_of(one).image).answer)
+    app.expect_value(ink_on_paper, ink.tolist())
     assert drawing_in(app.page) == one
-    pixels = paper.evaluate("paper => [...paper.getContext('2d').getImageData(0, 0, 32, 32).data]")
-    np.testing.assert_array_equal(np.reshape(pixels, (32, 32, 4))[..., 0] == 0, ink)
     app.page.get_by_role("button", name="Clear", exact=True).click()
-    expect(app.page.get_by_text("Until then the model looks at your drawing.")).to_be_visible(timeout=PATIENCE)
-    assert drawing_in(app.page) == ""
+    app.expect_text("Until then the model looks at your drawing.")
+    app.expect_value(lambda: drawing_in(app.page), "")
 
     # A second finger draws nothing while the first one is down.
+    app.wait()
+    box = paper.bounding_box()
     app.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     app.page.mouse.down()
     paper.evaluate(
@@ -84,34 +91,52 @@ def test_a_digit_is_drawn_named_linked_and_cleared(open_app, families):
     )
     app.page.mouse.up()
     app.page.wait_for_function("() => new URLSearchParams(location.search).get('drawing')")
-    app.wait()
-    ink = np.asarray(picture_of(drawing_in(app.page)).image) == 0
+    ink = ink_in(drawing_in(app.page))
     assert ink[14:18, 14:18].any() and not ink[:, :12].any()
 
 
 def test_a_file_that_is_no_image_leaves_the_answer_before(open_app, families, tmp_path):
     (tmp_path / "words.png").write_text("no image")
-    Image.new("L", (8, 8), 255).save(tmp_path / "blank.png")
+    for name in ("blank.png", "other.bmp"):
+        Image.new("L", (8, 8), 255).save(tmp_path / name)
     app = open_app(link(families / "digits-vit", source="Upload"), width=390, height=844)
     answer = app.answer.inner_text()
-    for name, message in (("words.png", "no PNG, JPEG or WebP"), ("blank.png", "Draw one digit")):
+    unreadable = "no PNG, JPEG or WebP"
+    for name, message in (("words.png", unreadable), ("blank.png", "Draw one digit"), ("other.bmp", unreadable)):
         app.page.get_by_test_id("stFileUploader").locator("input").set_input_files(tmp_path / name)
-        expect(app.page.get_by_test_id("stAlert")).to_contain_text(message, timeout=PATIENCE)
+        app.expect_message(message)
         app.wait()
-        assert app.answer.inner_text() == answer
-    assert app.overflow()[0] == 0
+        expect(app.answer).to_have_text(answer)
+    app.expect_nothing_too_wide()
+
+
+def test_the_image_is_seen_as_the_model_reads_it(open_app, families):
+    app = open_app(link(families / "digits-vit", digit="7"))
+    picture = app.page.get_by_alt_text("The image as the model read it: 8 by 8 pixels")
+    expect(picture).to_be_visible()
+    picture.evaluate("picture => picture.decode()")
+    brightness = picture.evaluate(
+        """picture => {
+            const context = new OffscreenCanvas(96, 96).getContext("2d");
+            context.drawImage(picture, 0, 0, 96, 96);
+            return Array.from(context.getImageData(0, 0, 96, 96).data).filter((_, i) => i % 4 === 0);
+        }"""
+    )
+    # Twelve by twelve on the screen for each pixel.
+    blocks = np.reshape(brightness, (8, 12, 8, 12)).transpose(0, 2, 1, 3).reshape(8, 8, 144)
+    assert (blocks.min(axis=-1) == blocks.max(axis=-1)).all()
+    np.testing.assert_array_equal(blocks[..., 0], np.asarray(digits()["7"].image.convert("L")))
 
 
 def test_another_sample_is_one_click_away_and_comes_again_with_its_link(open_app, families):
     app = open_app(link(families / "shakespeare-gpt", text="But, soft!", new=8, temperature=1.2))
     first, address = app.answer.inner_text(), app.page.url
     app.page.get_by_role("button", name="Another sample").click()
-    expect(app.answer).not_to_have_text(first, timeout=PATIENCE)
+    expect(app.answer).not_to_have_text(first)
+    expect(app.page).not_to_have_url(address)
     app.wait()
-    assert app.page.url != address
     second = app.answer.inner_text()
     app.page.reload()
-    app.wait()
-    assert app.answer.inner_text() == second
+    expect(app.answer).to_have_text(second)
     app.page.go_back()
-    expect(app.answer).to_have_text(first, timeout=PATIENCE)
+    expect(app.answer).to_have_text(first)

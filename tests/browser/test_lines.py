@@ -284,8 +284,7 @@ def test_odd_tokens_are_shown_literally(open_view):
     tokens(view, "key").nth(labels.index("שלום")).click()
     view.wait()
     assert note(view).startswith("Weights to the key “שלום”")
-    view.page.set_viewport_size({"width": 390, "height": 844})
-    view.wait()
+    view.resize(390, 844)
     assert view.overflow() <= 0
 
 

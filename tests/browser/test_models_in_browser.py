@@ -4,7 +4,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.browser.driver import PATIENCE
 from tests.browser.test_accessibility import RULES
 
 pytestmark = pytest.mark.browser
@@ -13,28 +12,28 @@ pytestmark = pytest.mark.browser
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_to_object_to_and_nothing_too_wide(open_app, theme):
     app = open_app("/models", theme=theme)
-    expect(app.page.locator(".st-key-playground-figure .main-svg").first).to_be_visible(timeout=PATIENCE)
+    expect(app.page.locator(".st-key-playground-figure .main-svg").first).to_be_visible()
+    app.wait_for_colours()
     report = Axe().run(app.page, "[data-testid=stMain]", RULES).generate_report()
     assert report.startswith("Found 0 "), report
     app.page.set_viewport_size({"width": 390, "height": 844})
-    app.wait()
-    assert app.overflow()[0] == 0
+    app.expect_nothing_too_wide()
 
 
 def test_a_design_survives_other_pages_and_goes_back_step_by_step(open_app):
     app = open_app("/models?preset=GPT-2+small&changes=d_model-1536")
     width, heads = (app.page.get_by_label(name, exact=True) for name in ("d_model", "num_heads"))
-    expect(width).to_have_value("1536", timeout=PATIENCE)
+    expect(width).to_have_value("1536")
     app.page.get_by_role("link", name="Open on the Attention page").first.click()
-    expect(app.answer).to_be_visible(timeout=PATIENCE)
+    expect(app.answer).to_be_visible()
     app.go_to("Models")
-    expect(width).to_have_value("1536", timeout=PATIENCE)
+    expect(width).to_have_value("1536")
     heads.fill("7")
     heads.press("Enter")
-    expect(app.page.get_by_text("d_model=1536 is not divisible by num_heads=7")).to_be_visible(timeout=PATIENCE)
+    app.expect_text("d_model=1536 is not divisible by num_heads=7")
     address = f"{app.server}/models?preset=GPT-2+small&changes=d_model-1536"
-    expect(app.page).to_have_url(f"{address}.num_heads-7", timeout=PATIENCE)
+    expect(app.page).to_have_url(f"{address}.num_heads-7")
     app.page.go_back()
-    expect(heads).to_have_value("12", timeout=PATIENCE)
-    expect(width).to_have_value("1536", timeout=PATIENCE)
-    expect(app.page).to_have_url(address, timeout=PATIENCE)
+    expect(heads).to_have_value("12")
+    expect(width).to_have_value("1536")
+    expect(app.page).to_have_url(address)

@@ -110,8 +110,7 @@ def test_a_narrow_view_in_a_wide_window_is_one_column(open_view):
     detail, overview = tops(view, "detail", "map")
     assert detail == overview and view.root.evaluate("root => root.view.room") > 0
     view.root.evaluate("root => root.parentElement.style.width = '390px'")
-    view.page.wait_for_function("() => document.querySelector('.headlight .lines').clientWidth <= 390")
-    view.wait()
+    view.wait_for_layout()
     places = tops(view, "controls", "detail", "readout", "map")
     assert places == sorted(places) and view.root.evaluate("root => root.view.room") is None
     style = "(element, name) => getComputedStyle(element)[name]"

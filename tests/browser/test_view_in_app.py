@@ -9,7 +9,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.browser.driver import PATIENCE
 from tests.browser.test_accessibility import RULES
 from tests.browser.view_pages import ViewPage
 from transformer_core import zoo
@@ -27,6 +26,7 @@ def cat():
 
 
 def objections(app) -> str:
+    app.wait_for_colours()
     return Axe().run(app.page, ".st-key-view", RULES).generate_report()
 
 
@@ -59,11 +59,11 @@ def test_two_visitors_do_not_share_a_view(open_app):
     before = second.state
     first.page.bring_to_front()
     first.view.evaluate("root => root.view.setState({layer: 0, layers: [0], pinnedQueries: [0]})")
-    expect(first.page).to_have_url(re.compile(r"[?&]layer=1&.*rows=1(&|$)"), timeout=PATIENCE)
+    expect(first.page).to_have_url(re.compile(r"[?&]layer=1&.*rows=1(&|$)"))
     second.page.bring_to_front()
     # Whatever the server says to the second visitor is theirs.
     second.view.evaluate("root => root.view.setState({scale: 'linear'})")
-    expect(second.page).to_have_url(re.compile(r"[?&]scale=linear(&|$)"), timeout=PATIENCE)
+    expect(second.page).to_have_url(re.compile(r"[?&]scale=linear(&|$)"))
     second.wait()
     assert "layer=2&" in second.page.url
     assert second.state == before | {"scale": "linear"}

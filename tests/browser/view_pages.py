@@ -5,11 +5,9 @@ from typing import Any
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from tests.browser.driver import PATIENCE
 from transformer_core.inspection import Inspection
 from transformer_core.view.html_file import to_page
-
-PATIENCE = 60_000
-"""Milliseconds to wait for what must come; the tests judge what comes, not when."""
 
 DRAWN = """() => {
     const view = document.getElementById("view").view;
@@ -40,6 +38,16 @@ class ViewPage:
     def wait(self) -> None:
         """Until everything is drawn."""
         self.page.wait_for_function(DRAWN)
+
+    def wait_for_layout(self) -> None:
+        """Until everything is drawn in a place of another size, which a view hears of in the frame that has it."""
+        self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.wait()
+
+    def resize(self, width: int, height: int) -> None:
+        """Make the window larger or smaller."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.wait_for_layout()
 
     @property
     def root(self) -> Locator:
@@ -76,7 +84,7 @@ class ViewPage:
     def expect_readout(self, text: str) -> None:
         """Wait until the line is this one."""
         isolated = text.replace("“", "“\u2068").replace("”", "\u2069”")
-        expect(self.root.locator(".readout .selected")).to_have_text(isolated, timeout=PATIENCE)
+        expect(self.root.locator(".readout .selected")).to_have_text(isolated)
 
     def overflow(self) -> int:
         """Pixels by which the page is wider than the window."""

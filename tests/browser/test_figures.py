@@ -343,3 +343,14 @@ def test_that_a_figure_is_being_saved_can_be_seen_before_it_is_made(open_view):
     )
     assert "Saving …" in seen
     expect(view.root.locator(".menu.save .said")).to_have_text("")
+
+
+@pytest.mark.parametrize(("tokens", "side"), [(130, 7016), (260, None)])
+def test_a_large_png_is_as_sharp_as_paper_takes_and_its_tokens_need(open_view, tokens, side):
+    """On the longer side it has the pixels of a sheet of A2, at 300 to the inch, or more where tokens need them."""
+    keys = [f"word{number}" for number in range(tokens)]
+    view = opened(open_view, inspection([torch.zeros(1, 1, tokens)], keys[:1], keys), view="lines")
+    width, height = (int(saved_svg(view).get(name)) for name in ("width", "height"))
+    picture = Image.open(io.BytesIO(save(view, "This drawing", "png")[1]))
+    sharpness = side / height if side else 1.5
+    assert picture.size == (int(width * sharpness), int(height * sharpness))

@@ -17,6 +17,12 @@ const LARGEST_OF_A_BLOCK = "Each cell is the largest weight of a block of tokens
 /** Pixels of a PNG for each of the SVG: about 300 to the inch of a page. */
 const SHARPNESS = 3;
 
+/** Pixels of the longer side of a sheet of A2 at 300 to the inch: a larger PNG takes seconds to make. */
+const LARGEST_SHEET = 7016;
+
+/** Pixels of a PNG for each of the SVG with which the tokens are legible, however large it gets. */
+const LEGIBLE = 1.5;
+
 /** Pixels that a canvas can have in Chrome, Firefox and Safari: on a side, and in all. */
 const MOST_SIDE = 16384, MOST_PIXELS = 120e6;
 
@@ -169,10 +175,11 @@ function sizeOf(figure) {
   return ["width", "height"].map((name) => Number(figure.getAttribute(name)));
 }
 
-/** Pixels of the PNG for each of the figure, as many as a canvas can have. */
+/** Pixels of the PNG for each of the figure: as many as paper and a canvas can have. */
 function sharpnessOf(figure) {
-  const [width, height] = sizeOf(figure);
-  return Math.min(SHARPNESS, MOST_SIDE / Math.max(width, height), Math.sqrt(MOST_PIXELS / (width * height)));
+  const [width, height] = sizeOf(figure), side = Math.max(width, height);
+  const wanted = Math.min(SHARPNESS, Math.max(LEGIBLE, LARGEST_SHEET / side));
+  return Math.min(wanted, MOST_SIDE / side, Math.sqrt(MOST_PIXELS / (width * height)));
 }
 
 /** The figure as a PNG; null if the browser cannot make it. */

@@ -73,3 +73,16 @@ def test_back_brings_pins_that_another_text_has_no_tokens_for(open_app):
     app.page.go_back()
     expect_address(app, LINK)
     expect_shown(app, CAT, stack="encoder", pinnedQueries=[0, 2])
+
+
+def test_the_way_back_from_another_model_is_one_step(open_app):
+    app = open_app(LINK)
+    linked = {"stack": "encoder", "layer": 1, "pinnedQueries": [0, 2]}
+    expect_shown(app, CAT, **linked)
+    app.page.get_by_label("Model", exact=True).click()
+    app.page.get_by_role("option", name="induction").click()
+    app.expect_state(stack="self")
+    expect_address(app, "/?model=induction")
+    app.page.go_back()
+    expect_address(app, LINK)
+    expect_shown(app, CAT, **linked)

@@ -53,6 +53,7 @@ def test_the_next_example_by_key_does_not_wait_for_a_run(open_app):
 
 def test_what_is_chosen_while_another_text_is_under_way_stays_but_for_its_pins(open_app):
     app = open_app("/?text=the+cat+saw+the+cat&stack=encoder&layer=1&rows=2.3&beam=16")
+    app.view.evaluate("root => (root.isTheSame = true)")
     begin(app, LONG[:219])
     app.view.evaluate("root => root.view.setState({pinnedQueries: [2, 4], layer: 1, layers: [1]})")
     app.let_the_view_settle()
@@ -63,3 +64,5 @@ def test_what_is_chosen_while_another_text_is_under_way_stays_but_for_its_pins(o
     expect(app.page.get_by_text(RUNNING)).to_have_count(0)
     expect(app.page).to_have_url(re.compile(r"[?&]layer=3&(?!.*rows=)"))
     app.expect_state(layer=2, layers=[2], pinnedQueries=[])
+    # Nothing took it off the page, with its full screen, its focus and its scrolling.
+    assert app.view.evaluate("root => root.isTheSame")

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.viz_app import tiny_families
 from transformer_core import zoo
+from viz_app import pictures
 from viz_app.drawings import picture_of
 from viz_app.pictures import digits
 
@@ -108,6 +109,22 @@ def test_a_file_that_is_no_image_leaves_the_answer_before(open_app, families, tm
         app.wait()
         expect(app.answer).to_have_text(answer)
     app.expect_nothing_too_wide()
+
+
+def test_why_a_file_is_refused_stands_beside_it(open_app, families, tmp_path):
+    (tmp_path / "text.pdf").write_text("no image")
+    (tmp_path / "large.png").write_bytes(bytes(pictures.MAX_MEGABYTES * 2**20 + 1))
+    app = open_app(link(families / "digits-vit", source="Upload"), width=390, height=844)
+    field = app.page.get_by_test_id("stFileUploader")
+    for name, reason in (("text.pdf", "are not allowed"), ("large.png", "or smaller")):
+        field.locator("input").set_input_files(tmp_path / name)
+        said = field.get_by_role("alert").filter(has_text=reason)
+        expect(said).to_be_visible()
+        # Streamlit leaves one pixel of it, for screen readers.
+        app.expect_value(lambda said=said: said.bounding_box()["width"] > 100, True)
+        app.expect_nothing_too_wide()
+        field.get_by_role("button", name=f"Remove {name}").click()
+        expect(said).to_have_count(0)
 
 
 def test_the_image_is_seen_as_the_model_reads_it(open_app, families):

@@ -1,4 +1,4 @@
-"""The linked view stays on the page while parts of the page rerun by themselves."""
+"""The linked view, and what it holds, stays in the browser while the page or parts of it rerun."""
 
 import pytest
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
@@ -34,3 +34,12 @@ def test_the_view_is_in_no_fragment_whose_rerun_could_take_it_off_the_page(app, 
     queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=[fragment])
     kept = [message for message in queue.flush() if message.HasField("delta")]
     assert "" in fragments_of(kept, "attention_view") and not fragments_of(kept, "channel")
+
+
+def test_the_maps_of_the_shortest_text_are_not_sent_again(app, sent):
+    app.query_params["text"] = "cat"
+    app.run()
+    sent.clear()
+    app.run()
+    kept = [message for message in sent if message.metadata.cacheable]
+    assert fragments_of(kept, "attention_view") == fragments_of(kept, "maps") == {""}

@@ -143,7 +143,9 @@ def first_screen(address: str, text: str) -> Found:
         tab.evaluate(f"({TEXT_BOX}.focus(), {TEXT_BOX}.select())")
         tab.type(text)
         is_new = f"{ANSWER} && {DRAWN} && {VIEW}.view.payload.meta.text === {text!r}"
+        before = _quiet(tab)
         found["Enter"] = tab.timed("keydown", is_new, lambda: tab.press("Enter"))
+        found["sent"] = (_quiet(tab) - before) / 1e3
         found["step rerun"] = _sent(tab, lambda: _press(tab, "ArrowRight"))
         found["full rerun"] = _sent(tab, lambda: tab.press("r"))  # Streamlit's own key
     return found

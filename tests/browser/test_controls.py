@@ -494,8 +494,10 @@ def test_help_lists_the_keys_that_there_are(view):
     view.press("?")
     dialog = view.root.get_by_role("dialog", name="Keys")
     expect(dialog).to_be_visible()
-    caps = [row.split("\t")[0] for row in dialog.get_by_role("table").inner_text().split("\n")]
+    caps = [row.split("\t")[0] for row in dialog.get_by_role("table").first.inner_text().split("\n")]
     assert ["".join(cap.split()) for cap in caps] == ["←→", "↑↓", "1…90", *"AOVLMSWTF", "Esc", "?"]
+    mouse = dialog.get_by_role("table").last
+    assert mouse.get_by_role("rowheader").all_inner_texts() == ["Double click", "Ctrl and click", "Wheel"]
     view.press("m")
     assert view.state["view"] == "lines", "behind the window nothing changes"
     view.press("Escape")
@@ -504,6 +506,10 @@ def test_help_lists_the_keys_that_there_are(view):
     view.root.get_by_role("button", name="Keys").click()
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)
+    view.change(view="matrix")
+    view.press("?")
+    # Where one head is drawn, a double click does no more than a click.
+    assert mouse.get_by_role("rowheader").all_inner_texts() == ["Ctrl and click", "Wheel"]
 
 
 def test_full_screen_shows_the_drawing_alone_in_large_type(view):

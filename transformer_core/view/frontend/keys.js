@@ -1,9 +1,10 @@
 // The keyboard: one list of keys, which is both what they do and what the help says.
 
 import {
-  allHeads, countHeads, hasSpecial, hasSubWords, stepHead, stepLayer, toggleHead, viewsOf,
+  allHeads, countHeads, hasSpecial, hasSubWords, stepHead, stepLayer, takesSeveral, toggleHead, viewsOf,
 } from "./choosing.js";
 import { element } from "./elements.js";
+import { ZOOM_FROM } from "./matrix.js";
 import { isPresenting } from "./presenting.js";
 
 /** Milliseconds in which a second digit makes one number with the first. */
@@ -106,6 +107,26 @@ const KEYS = [
   { keys: ["?"], shown: "?", says: "These keys", act: (view) => showKeys(view) },
 ];
 
+/** What a mouse does beside clicking on what is seen, and where: {shown, says, isThere} as of a key. */
+const MOUSE = [
+  {
+    shown: "Double click",
+    says: "On the number of a head: only this head",
+    isThere: (view) => takesSeveral(view.state) && view.stack.mostHeads > 1,
+  },
+  { shown: "Ctrl and click", says: "On a small map: this head joins the chosen ones, or leaves them" },
+  {
+    shown: "Wheel",
+    says: "On the number of the layer, or with Shift on the lines: previous and next layer",
+    isThere: (view) => view.stack.numLayers > 1,
+  },
+  {
+    shown: "Ctrl and wheel",
+    says: "On a large matrix: closer, or back",
+    isThere: (view) => Math.max(view.stack.queries.length, view.stack.keys.length) > ZOOM_FROM,
+  },
+];
+
 /** The view that keys are for while nothing has the focus: the last one that was touched, or the last to appear. */
 let lastTouched = null;
 
@@ -197,25 +218,35 @@ function after(all, one) {
   return all[(all.indexOf(one) + 1) % all.length];
 }
 
-/** A window with every key that does something in this view. */
+/** A window with every key that does something in this view, and what a mouse does that cannot be seen. */
 export function showKeys(view) {
   const dialog = element("dialog", "keys");
   dialog.setAttribute("aria-label", "Keys");
-  const table = element("table");
-  for (const { shown, says } of KEYS.filter(({ isThere }) => isThere?.(view) ?? true)) {
-    const row = element("tr"), caps = element("th");
-    caps.scope = "row";
-    for (const cap of shown.split(" ")) caps.append(cap === "…" ? " … " : element("kbd", "", cap));
-    row.append(caps, element("td", "", says));
-    table.append(row);
-  }
+  const caps = ({ shown }) => shown.split(" ").map((cap) => (cap === "…" ? " … " : element("kbd", "", cap)));
   const close = element("button", "tool", "Close");
   close.type = "button";
   close.addEventListener("click", () => dialog.close());
-  dialog.append(element("h2", "", "Keys"), table, close);
+  dialog.append(
+    element("h2", "", "Keys"), tableOf(view, KEYS, caps),
+    element("h2", "", "With a mouse"), tableOf(view, MOUSE, ({ shown }) => [shown]),
+    close,
+  );
   dialog.addEventListener("close", () => dialog.remove());
   // A click beside the window, which is a click on the dialog itself, closes it.
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   view.root.append(dialog);
   dialog.showModal();
+}
+
+/** A row for each of those that do something in this view. */
+function tableOf(view, all, namesOf) {
+  const table = element("table");
+  for (const each of all.filter(({ isThere }) => isThere?.(view) ?? true)) {
+    const row = element("tr"), name = element("th");
+    name.scope = "row";
+    name.append(...namesOf(each));
+    row.append(name, element("td", "", each.says));
+    table.append(row);
+  }
+  return table;
 }

@@ -12,7 +12,7 @@ import { isolated, shortLabel } from "./tokens.js";
 import { marginals, strongestPair, summed } from "./weights.js";
 
 /** From so many rows or columns on, the matrix can be enlarged. */
-const ZOOM_FROM = 150;
+export const ZOOM_FROM = 150;
 
 /** The fewest rows or columns that it is enlarged to. */
 const LEAST_SHOWN = 16;

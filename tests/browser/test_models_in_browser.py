@@ -18,6 +18,14 @@ def test_nothing_to_object_to_and_nothing_too_wide(open_app, theme):
     assert report.startswith("Found 0 "), report
     app.page.set_viewport_size({"width": 390, "height": 844})
     app.expect_nothing_too_wide()
+    tables = app.page.locator("[data-testid=stMarkdownContainer] table")
+    expect(tables.first).to_be_visible()
+    app.expect_value(
+        lambda: tables.evaluate_all(
+            "all => all.filter(each => each.offsetWidth > each.parentElement.clientWidth).length"
+        ),
+        0,
+    )
 
 
 def test_a_design_survives_other_pages_and_goes_back_step_by_step(open_app):

@@ -198,6 +198,16 @@ def test_a_card_shows_a_model_and_links_to_it(app, pretrained):
     run = pd.read_csv(pretrained / "tiny-en-de" / "training.csv")
     assert list(figure(page, "card")["data"][0]["y"]) == list(run["loss"])
     assert "A model of the tests." in words(page)
+    card = pretrained / "tiny-en-de" / "MODEL_CARD.md"
+    before = card.read_text()
+    try:
+        card.write_text(f"{before}\n## How good it is\n\n| text | loss |\n|---|---|\n| x | 2 |\n\n- Data: a book\n")
+        page.run()
+        assert_calm(page)
+        assert "| x | 2 |" in [each.value.splitlines()[-1] for each in page.markdown]
+        assert "Data: a book" in [each.value for each in page.markdown]
+    finally:
+        card.write_text(before)
     (opening,) = (each.proto for each in page.get("page_link"))
     assert (opening.label, opening.query_string) == ("Open on the Attention page →", "model=tiny-en-de")
 

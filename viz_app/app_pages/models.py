@@ -37,6 +37,9 @@ def show_card(name: str) -> None:
     facts.table(model.facts, border="horizontal")
     with curve:
         show_training(name)
+    st.markdown(model.quality)
+    for line in model.training:
+        st.markdown(line)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link("app_pages/attention.py", label="Open on the Attention page →", query_params={"model": name})
         if model.card:

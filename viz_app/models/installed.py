@@ -35,6 +35,21 @@ class Installed:
     card: str
     """MODEL_CARD.md as Markdown that loads nothing; empty if there is none."""
 
+    @property
+    def quality(self) -> str:
+        """What the card measured: the table below its heading “How good it is”; empty if it has none."""
+        _, _, behind = self.card.partition("\n**How good it is**\n")
+        section = re.split(r"^\*\*.+\*\*$", behind, maxsplit=1, flags=re.MULTILINE)[0]
+        table = re.search(r"(?:^\|.*\n)+", section, re.MULTILINE)
+        return table[0] if table else ""
+
+    @property
+    def training(self) -> list[str]:
+        """What the card says of the data, and of the steps, the time and the hardware of its training."""
+        items = re.findall(r"^- (.+(?:\n  .+)*)", self.card, re.MULTILINE)
+        lines = [" ".join(item.split()) for item in items]
+        return [line for line in lines if line.startswith("Data: ") or re.match(r"[\d,]+ steps, ", line)]
+
 
 def installed(name: str) -> Installed:
     """Facts about one of the bundled models, worked out from its folder.

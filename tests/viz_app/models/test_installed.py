@@ -1,12 +1,14 @@
 """What the Models page says of the models in pretrained/, none of which it loads."""
 
 import json
+import re
 import shutil
 
 import pytest
 import torch
 
 from transformer_core.model import TransformerConfig, VisionConfig
+from transformer_core.training.presets import PRESETS
 from transformer_core.zoo import bundled
 from viz_app.models.installed import MAX_CARD, harmless, installed
 
@@ -102,6 +104,58 @@ def test_a_long_card_is_cut_with_a_word_and_a_binary_one_is_no_failure(folder):
     assert card.startswith("é" * MAX_CARD + "\n\n… cut off here") and "50,000" in card
     (folder / "long" / "MODEL_CARD.md").write_bytes(bytes(range(256)))
     assert "�" in installed("long").card
+
+
+CARD = """# writer
+
+| what | value |
+|---|---|
+| layers | 2 |
+
+## How good it is
+
+Of [all](http://x):
+
+| text | loss |
+|---|---|
+| held out | 1.5 |
+| ![a](http://x/y.png) | 2 |
+
+Measured twice.
+
+| another | table |
+|---|---|
+
+## Training
+
+- Data: a book (by
+  somebody), CC BY
+- 1,200 steps, 3 min in them, 1 x CPU;
+  torch 2.
+- dropout 0.1
+"""
+
+
+def test_what_a_card_says_first(folder):
+    add(folder, "writer", {"transformer": {}})
+    path = folder / "writer" / "MODEL_CARD.md"
+    path.write_text(CARD)
+    model = installed("writer")
+    assert model.quality == "| text | loss |\n|---|---|\n| held out | 1.5 |\n| ! [a](http://x/y.png) | 2 |\n"
+    assert model.training == ["Data: a book (by somebody), CC BY", "1,200 steps, 3 min in them, 1 x CPU; torch 2."]
+    for card in (CARD.replace("How good", "Not"), CARD.split("Of [all]")[0] + "## Training\n\n| a | b |\n|---|---|\n"):
+        path.write_text(card)
+        assert installed("writer").quality == ""
+    path.unlink()
+    assert (installed("writer").quality, installed("writer").training) == ("", [])
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_shipped_card_says_how_good_the_model_is_and_how_it_was_trained(name):
+    model = installed(name)
+    assert re.search(r"\d", model.quality.split("\n")[2])
+    data, course = model.training
+    assert data.startswith("Data: ") and " min in them, 1 x " in course
 
 
 @pytest.mark.parametrize(

@@ -146,6 +146,14 @@ def test_an_unknown_preset_is_refused_with_the_known_ones(capsys):
     assert "invalid choice: 'gpt-5'" in capsys.readouterr().err
 
 
+def test_an_option_of_train_is_typed_in_full(capsys):
+    # "--preset" is looked for twice: a shortened one, found once, would train something else.
+    with pytest.raises(SystemExit) as exit_:
+        main(["train", "--pres", "digits-vit", "--data", "pairs.tsv", "--out", "out"])
+    assert exit_.value.code == 2
+    assert "unrecognized arguments: --pres digits-vit" in capsys.readouterr().err
+
+
 def test_train_hands_on_what_was_typed(monkeypatch):
     runs = []
     monkeypatch.setattr(loop, "train", lambda options, command: runs.append((options, command)) or True)

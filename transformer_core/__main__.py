@@ -44,8 +44,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _add_train(commands: argparse._SubParsersAction, arguments: Sequence[str]) -> None:
+    # A shortened --preset would be one for this parser, and none for the one below that looks for it.
     parser = commands.add_parser(
-        "train", help="train a model", description="Train a model. Its options depend on --preset."
+        "train",
+        help="train a model",
+        description="Train a model. Its options depend on --preset.",
+        allow_abbrev=False,
     )
     if "train" not in arguments[:1]:
         return  # its options come from modules that take seconds to import

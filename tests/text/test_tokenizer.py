@@ -82,6 +82,15 @@ def test_a_vocabulary_too_small_for_the_characters_is_refused():
         Tokenizer.train(SENTENCES, vocab_size=20)
 
 
+def test_words_that_stand_in_long_sentences_only_are_learned():
+    # SentencePiece leaves out what has more than 4,192 bytes, and says nothing.
+    long = "walnut " * 2000
+    tokenizer = Tokenizer.train(["zu zo\n"] * 5 + [long], vocab_size=300, keep_lines=True)
+    assert tokenizer.pieces(tokenizer.encode(" walnut walnut")) == ["▁walnut"] * 2
+    without_blanks = Tokenizer.train(["walnut" * 20_000], vocab_size=300)
+    assert "walnut" in "".join(without_blanks.pieces(range(without_blanks.vocab_size)))
+
+
 def test_text_keeps_its_layout_where_that_is_asked_for():
     tokenizer = Tokenizer.train(["Speak, speak.\n", "\n", "  First Citizen:\n"] * 5, vocab_size=300, keep_lines=True)
     for text in ("  a\n\n\nSpeak,  speak. ", "\n", "\t\r\n\ufb01 \u200b <mask> </s>", ""):

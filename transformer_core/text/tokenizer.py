@@ -12,6 +12,10 @@ MASK = "<mask>"
 """The token that stands for one that a masked language model has to guess."""
 
 
+PART = re.compile(r".{1,1000}(?!\S)|.{1,1000}", re.DOTALL)
+"""Of a long sentence, as far as possible up to a blank: SentencePiece learns nothing from more than 4,192 bytes."""
+
+
 class Tokenizer:
     """A trained SentencePiece model.
 
@@ -62,7 +66,7 @@ class Tokenizer:
             options |= {"add_dummy_prefix": False, "user_defined_symbols": ["\n"]}
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(sentences),
+                sentence_iterator=(part for sentence in sentences for part in PART.findall(sentence)),
                 model_writer=buffer,
                 vocab_size=vocab_size,
                 model_type="bpe",

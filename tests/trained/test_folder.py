@@ -162,8 +162,15 @@ def test_damaged_weights_are_refused(damaged, kind):
     path = folder / "model.safetensors"
     weights = safetensors.torch.load_file(path)
     name = next(iter(weights))
-    for value in (torch.nan, torch.inf):
-        safetensors.torch.save_file(weights | {name: torch.full_like(weights[name], value)}, path)
+    for value, dtype in (
+        (torch.nan, torch.float16),
+        (torch.inf, torch.float16),
+        (torch.nan, torch.float8_e4m3fn),
+        (1e300, torch.float64),  # which float32 does not hold
+    ):
+        safetensors.torch.save_file(
+            weights | {name: torch.full(weights[name].shape, value, dtype=torch.float64).to(dtype)}, path
+        )
         with pytest.raises(ValueError, match=f"is damaged: {name} holds values that are no numbers"):
             trained.load(folder, "cpu")
     others = {key: tensor for key, tensor in weights.items() if key != name}
@@ -200,6 +207,15 @@ def test_sizes_that_no_memory_holds_are_refused_before_a_model_is_built(damaged,
     monkeypatch.setattr(trained.KINDS[FORMATS[kind]], "NETWORK", lambda _: pytest.fail("it was built"))
     with pytest.raises(ValueError, match=rf"config\.json does not describe .*: {message}"):
         trained.load(folder, "cpu")
+
+
+def test_weights_that_cannot_be_written_are_named(models, tmp_path):
+    (tmp_path / "model.safetensors").mkdir()
+    with pytest.raises(OSError, match=r"model\.safetensors cannot be written: .*directory"):
+        models["symbols"].save(tmp_path)
+    (tmp_path / "snapshots" / "step-00000020.safetensors").mkdir(parents=True)
+    with pytest.raises(OSError, match=r"step-00000020\.safetensors cannot be written: .*directory"):
+        save_snapshot(tmp_path, models["symbols"].model, 20)
 
 
 def test_a_masked_model_needs_a_mask(damaged, folders):

@@ -87,6 +87,14 @@ def test_damaged_weights_are_named_and_other_files_ignored(tmp_path):
         state.weights(10)
 
 
+def test_a_checkpoint_that_cannot_be_written_is_named(tmp_path):
+    state = TrainingState(tmp_path)
+    (state.folder / "weights.partial").mkdir(parents=True)
+    with pytest.raises(OSError, match=r"weights\.partial cannot be written: .*directory"):
+        state.keep_weights(nn.Linear(1, 1), 10, keep=3)
+    assert state.kept_steps() == []
+
+
 def test_no_pickle_is_written(tmp_path):
     model, optimizer = new_model()
     train_a_little(model, optimizer, 1)

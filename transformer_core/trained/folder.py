@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import safetensors.torch
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import nn
+from torch import Tensor, nn
 
 from transformer_core.device import choose_device
 from transformer_core.model import TransformerConfig, VisionConfig
@@ -130,21 +130,31 @@ def read_weights(model: Model, path: Path, device: str) -> Model:
         # PyTorch lists every layer, one a line after a heading.
         reason = " ".join(str(error).splitlines()[:2])[:300]
         raise ValueError(f"{path} does not fit {CONFIG}: {reason}") from error
+    read = model.state_dict()
     for name, tensor in weights.items():
-        if not tensor.is_floating_point() or not tensor.isfinite().all():
+        # As the model has it: what is finite in float64 need not be so in float32.
+        if not tensor.is_floating_point() or not read[name].isfinite().all():
             raise ValueError(f"{path} is damaged: {name} holds values that are no numbers")
     return model.eval().to(choose_device(device))
 
 
 def write(folder: Path, kind: str, fields: dict[str, Any], model: nn.Module) -> None:
-    """Write config.json and the weights, in half precision."""
+    """Write config.json and the weights, in half precision.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CONFIG).write_text(json.dumps({"format": kind, **fields}, indent=2) + "\n", encoding="utf-8")
     _write_weights(model, folder / WEIGHTS)
 
 
 def save_snapshot(folder: Path, model: nn.Module, step: int) -> None:
-    """Write the weights after a step of the training, in half precision."""
+    """Write the weights after a step of the training, in half precision.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
     path = weights_path(Path(folder), step)
     path.parent.mkdir(parents=True, exist_ok=True)
     _write_weights(model, path)
@@ -167,6 +177,18 @@ def weights_path(folder: Path, step: int | None = None) -> Path:
     return folder / WEIGHTS if step is None else folder / SNAPSHOTS / f"step-{step:08d}.safetensors"
 
 
+def write_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+    """Write a safetensors file.
+
+    Raises:
+        OSError: it cannot be written: say, the disk is full.
+    """
+    try:
+        safetensors.torch.save_file(tensors, path)
+    except SafetensorError as error:
+        raise OSError(f"{path} cannot be written: {error}") from error
+
+
 def _write_weights(model: nn.Module, path: Path) -> None:
     weights = {name: tensor.detach().to("cpu", torch.float16) for name, tensor in model.state_dict().items()}
-    safetensors.torch.save_file(weights, path)
+    write_tensors(weights, path)

@@ -12,6 +12,8 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from transformer_core.trained.folder import write_tensors
+
 ANEW = "begin anew with another --out"
 
 
@@ -32,13 +34,17 @@ class TrainingState:
         return (self._resume / "progress.json").is_file()
 
     def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, progress: dict[str, Any]) -> None:
-        """Keep all that is needed to go on. An interruption in the middle of it leaves the previous state whole."""
+        """Keep all that is needed to go on. An interruption in the middle of it leaves the previous state whole.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
         new, old = self.folder / "resume.new", self.folder / "resume.old"
         for leftover in (new, old):
             shutil.rmtree(leftover, ignore_errors=True)
         new.mkdir(parents=True)
-        safetensors.torch.save_file(_cpu(model.state_dict()), new / "model.safetensors")
-        safetensors.torch.save_file(_optimizer_tensors(model, optimizer), new / "optimizer.safetensors")
+        write_tensors(_cpu(model.state_dict()), new / "model.safetensors")
+        write_tensors(_optimizer_tensors(model, optimizer), new / "optimizer.safetensors")
         (new / "progress.json").write_text(json.dumps(progress, indent=2), encoding="utf-8")
         if self._resume.exists():
             os.replace(self._resume, old)
@@ -80,10 +86,14 @@ class TrainingState:
             raise ValueError(f"{path} is damaged ({error}): {ANEW}") from error
 
     def keep_weights(self, model: nn.Module, step: int, keep: int) -> None:
-        """Write the weights after `step`, and delete all but the last `keep` such files."""
+        """Write the weights after `step`, and delete all but the last `keep` such files.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         partial = self.folder / "weights.partial"
-        safetensors.torch.save_file(_cpu(model.state_dict()), partial)
+        write_tensors(_cpu(model.state_dict()), partial)
         os.replace(partial, self._weights_path(step))
         for old in self.kept_steps()[:-keep]:
             self._weights_path(old).unlink()

@@ -197,6 +197,15 @@ def test_rows_after_the_last_saved_step_are_done_again_and_not_twice(data, finis
     assert [row[:3] for row in course_of(tmp_path)] == [row[:3] for row in course_of(finished)]
 
 
+@pytest.mark.parametrize("content", ["", "step;loss\n2;3.5\n", "step,loss\n2,3.5\n"])
+def test_rows_that_cannot_be_read_again_are_not_overwritten(data, finished, tmp_path, content):
+    out = shutil.copytree(finished, tmp_path / "model")
+    (out / "training.csv").write_text(content)
+    with pytest.raises(ValueError, match=r"training\.csv does not begin with step,learning_rate,.*: put the file back"):
+        train(options_for(data, out), "")
+    assert (out / "training.csv").read_text() == content
+
+
 def test_going_on_with_other_options_is_refused_by_name(data, finished):
     with pytest.raises(ValueError, match=r"dropout was 0\.1, is 0\.2"):
         train(options_for(data, finished, dropout=0.2), "")
@@ -233,7 +242,7 @@ def test_a_state_that_says_nothing_is_refused(data, finished, content):
 
 
 def test_going_back_is_refused(data, finished):
-    with pytest.raises(ValueError, match="is at step 12: ask for more --steps"):
+    with pytest.raises(ValueError, match="is at step 12: ask for at least as many --steps"):
         train(options_for(data, finished, steps=6), "")
 
 

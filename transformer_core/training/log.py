@@ -22,6 +22,9 @@ class TrainingLog:
 
         Args:
             columns: the task's, beside COLUMNS.
+
+        Raises:
+            ValueError: what is to go on is no such log.
         """
         self._path = Path(path)
         self._columns = (*COLUMNS, *columns)
@@ -30,8 +33,13 @@ class TrainingLog:
             with open(self._path, newline="", encoding="utf-8") as file:
                 # A row whose writing was cut off has no line end.
                 complete = [line for line in file if line.endswith("\n")]
-            rows = (row for row in csv.DictReader(complete) if (row.get("step") or "").isdecimal())
-            kept = [row for row in rows if int(row["step"]) <= after_step]
+            reader = csv.DictReader(complete)
+            if tuple(reader.fieldnames or ()) != self._columns:
+                raise ValueError(
+                    f"{self._path} does not begin with {','.join(self._columns)}, so its rows would be lost: put the "
+                    "file back as it was, or move it away to go on without them"
+                )
+            kept = [row for row in reader if row["step"].isdecimal() and int(row["step"]) <= after_step]
         self._path.parent.mkdir(parents=True, exist_ok=True)
         new = self._path.with_suffix(".new")
         with open(new, "w", newline="", encoding="utf-8") as file:

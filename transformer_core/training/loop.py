@@ -179,7 +179,7 @@ def _check_resumable(task: Task, processes: Processes, saved: Any) -> None:
             f"{options.out} was begun in another way ({'; '.join(changed)}): go back, or use another --out"
         )
     if step > options.steps:
-        raise ValueError(f"{options.out} is at step {step}: ask for more --steps than that, or use another --out")
+        raise ValueError(f"{options.out} is at step {step:,}: ask for at least as many --steps, or use another --out")
 
 
 def _train_to_the_end(run: _Run) -> bool:

@@ -15,8 +15,8 @@ from transformer_core.training.task import NO_LABEL
 from transformer_core.training.tasks.induction import (
     HeadScore,
     InductionOptions,
-    best,
     head_scores,
+    highest,
     random_blocks,
     repeated_sequences,
     repeating,
@@ -109,11 +109,10 @@ def test_heads_that_look_everywhere_alike_score_by_chance(tmp_path):
         assert score.prefix_matching == pytest.approx(matching, rel=1e-4)
 
 
-def test_the_best_head_of_a_layer():
+def test_the_highest_score_of_all_heads():
     scores = [HeadScore(0, 0, 0.9, 0.1), HeadScore(0, 1, 0.2, 0.3), HeadScore(1, 0, 0.1, 0.8)]
-    assert best(scores, "previous_token") is scores[0]
-    assert best(scores, "prefix_matching") is scores[2]
-    assert best(scores, "prefix_matching", layer=0) is scores[1]
+    assert highest(scores, "previous_token") == 0.9
+    assert highest(scores, "prefix_matching") == 0.8
 
 
 def test_a_run_keeps_its_snapshots_and_the_scores_of_their_heads(finished):

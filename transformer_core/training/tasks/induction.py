@@ -166,9 +166,9 @@ def repeating(model: LanguageModel, tokenizer: SymbolTokenizer) -> Repeated:
     return Repeated(float(F.cross_entropy(logits, labels)), float((logits.argmax(-1) == labels).float().mean()))
 
 
-def best(scores: Iterable[HeadScore], score: str, layer: int | None = None) -> HeadScore:
-    """The head with the highest score of this name, of all layers or of one."""
-    return max((s for s in scores if layer in (None, s.layer)), key=lambda s: getattr(s, score))
+def highest(scores: Iterable[HeadScore], name: str) -> float:
+    """The highest score of this name that a head has."""
+    return max(getattr(score, name) for score in scores)
 
 
 class Induction(Task[InductionOptions]):
@@ -205,11 +205,10 @@ class Induction(Task[InductionOptions]):
 
     def validate(self, model: LanguageModel) -> dict[str, str]:
         result, scores = repeating(model, self.tokenizer), head_scores(model, self.tokenizer)
-        highest = {name: getattr(best(scores, name), name) for name in ("previous_token", "prefix_matching")}
         return {
             "validation_loss": f"{result.loss:.5f}",
             "validation_accuracy": f"{result.accuracy:.4f}",
-            **{name: f"{score:.4f}" for name, score in highest.items()},
+            **{name: f"{highest(scores, name):.4f}" for name in ("previous_token", "prefix_matching")},
         }
 
     def save(self, model: LanguageModel) -> None:
@@ -218,7 +217,7 @@ class Induction(Task[InductionOptions]):
     def card(self, trained: TrainedLanguageModel) -> Card:
         options, model, folder = self.options, trained.model, self.options.out
         steps, device = snapshot_steps(folder), model.embedding.tokens.weight.device.type
-        write_head_scores(folder, {step: TrainedLanguageModel.load(folder, device, step) for step in steps})
+        write_head_scores(folder, device)
         scores, result = head_scores(model, self.tokenizer), repeating(model, self.tokenizer)
         judged = table(
             ("layer", "head", "previous token", "prefix matching"),
@@ -258,12 +257,13 @@ after a begin token. Where a symbol comes again, the model's first guess is righ
         )
 
 
-def write_head_scores(folder: Path, snapshots: dict[int, TrainedLanguageModel]) -> None:
+def write_head_scores(folder: Path, device: str) -> None:
     """heads.csv: the scores of every head in every snapshot, layers and heads counted from 0."""
     with open(folder / "heads.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("step", "layer", "head", "previous_token", "prefix_matching"))
-        for step, trained in snapshots.items():
+        for step in snapshot_steps(folder):
+            trained = TrainedLanguageModel.load(folder, device, step)
             for score in head_scores(trained.model, trained.tokenizer):
                 numbers = f"{score.previous_token:.4f}", f"{score.prefix_matching:.4f}"
                 writer.writerow((step, score.layer, score.head, *numbers))

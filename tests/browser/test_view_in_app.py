@@ -54,6 +54,30 @@ def test_full_screen_themes_and_accessibility(open_app):
     app.page.wait_for_function("document.fullscreenElement === null")
 
 
+FITS = """([height, bottom]) => {
+    const hosts = [...document.querySelectorAll('.st-key-view *')];
+    const root = hosts.map(each => each.shadowRoot?.querySelector('.headlight')).find(Boolean);
+    const layout = root.querySelector('.layout').getBoundingClientRect();
+    return (height ? layout.height === height : layout.height < 560) && (layout.bottom <= innerHeight) === bottom;
+}"""
+"""Whether the view is so high, or lower than it could be, and whether all of it is in the window."""
+
+
+def test_the_view_ends_where_the_window_does(open_app):
+    app = open_app("/?text=the+cat+saw+the+cat&exact=true", height=1000)
+    app.page.wait_for_function(FITS, arg=[560, True])
+    app.page.set_viewport_size({"width": 1440, "height": 800})
+    app.page.wait_for_function(FITS, arg=[None, True])
+    app.page.set_viewport_size({"width": 1440, "height": 500})
+    app.page.wait_for_function(FITS, arg=[380, False])
+    # What stands above counts, however far the page is scrolled.
+    app.page.get_by_test_id("stMain").evaluate("page => page.scrollTo(0, 300)")
+    app.page.set_viewport_size({"width": 1440, "height": 800})
+    app.page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 0")
+    app.page.get_by_test_id("stMain").evaluate("page => page.scrollTo(0, 0)")
+    app.page.wait_for_function(FITS, arg=[None, True])
+
+
 def test_two_visitors_do_not_share_a_view(open_app):
     first, second = open_app(CAT), open_app(CAT)
     before = second.state

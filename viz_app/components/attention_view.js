@@ -2,6 +2,7 @@
 
 import { Payload } from "../../transformer_core/view/frontend/payload.js";
 import { View } from "../../transformer_core/view/frontend/view.js";
+import { fitToWindow } from "./fitting.js";
 
 const mounted = new WeakMap();
 
@@ -10,7 +11,8 @@ export default function mount({ data, parentElement }) {
   const slot = slotOf(data.view);
   let view = mounted.get(parentElement);
   if (!view) {
-    view = new View(parentElement.querySelector(".place"), {
+    const place = parentElement.querySelector(".place");
+    view = new View(place, {
       answers: true,
       link: true,
       settled: (state) => slot.tell("state", { state, order: slot.order }),
@@ -18,6 +20,7 @@ export default function mount({ data, parentElement }) {
       focusText: () => document.querySelector(".st-key-text input, .st-key-text textarea")?.focus(),
     });
     mounted.set(parentElement, view);
+    view.ended.signal.addEventListener("abort", fitToWindow(place));
     slot.view = view;
     slot.order = undefined;
     slot.deliver = () => deliver(slot);

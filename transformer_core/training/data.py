@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
-import networkx
 import numpy as np
 
 Item = TypeVar("Item")
@@ -135,6 +134,8 @@ def split_pairs(pairs: list[Pair], held_out: int, seed: int) -> Split[Pair]:
     Raises:
         ValueError: too few pairs to hold out so many and train on as many again.
     """
+    import networkx  # late, as it takes half a second
+
     graph = networkx.Graph()
     graph.add_edges_from(((0, pair.source), (1, pair.target)) for pair in pairs)
     group_of = {node: index for index, nodes in enumerate(networkx.connected_components(graph)) for node in nodes}

@@ -8,8 +8,6 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 from torch import Tensor
 
 from transformer_core.model import TransformerConfig, VisionConfig, VisionTransformer
@@ -84,6 +82,9 @@ class ImageBatch:
 
 def read_digits() -> tuple[ImageBatch, str]:
     """All images of scikit-learn, from 0 (ground) to 1 (ink), and their fingerprint."""
+    # Imported late: the other trainings do without scikit-learn, which takes a second.
+    from sklearn.datasets import load_digits
+
     digits = load_digits()
     lines = (f"{label} {' '.join(map(str, image))}" for label, image in zip(digits.target, digits.data, strict=True))
     images = inputs_of(torch.tensor(digits.images, dtype=torch.float32))
@@ -92,6 +93,8 @@ def read_digits() -> tuple[ImageBatch, str]:
 
 def split_digits(digits: ImageBatch, held_out_share: float, seed: int) -> tuple[ImageBatch, ImageBatch]:
     """Images for training and images held out, with the same share of every digit."""
+    from sklearn.model_selection import train_test_split
+
     sides = train_test_split(
         np.arange(len(digits.label_ids)), test_size=held_out_share, random_state=seed, stratify=digits.label_ids.numpy()
     )

@@ -42,9 +42,9 @@ CONTRAST = """element => {
 class App:
     """One window on the app."""
 
-    def __init__(self, page: Page, server: str) -> None:
+    def __init__(self, page: Page) -> None:
         self.page = page
-        self.server = server
+        self.server = ""
         self.problems: list[str] = []
         page.set_default_timeout(PATIENCE)
         page.on("request", self._note_other_machines)
@@ -74,6 +74,17 @@ class App:
         text = self.page.inner_text("body")
         for sign in ("Traceback", "Something went wrong", "Error:"):
             assert sign not in text, text
+
+    def begin(self, server: str, width: int, height: int, theme: str) -> None:
+        """Be like a new window for what is at the address of a server."""
+        self.server = server
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(color_scheme=theme)
+        self.page.mouse.move(-1, -1)
+
+    def leave(self) -> None:
+        """End the visit, and with it what the server does for it."""
+        self.page.goto("about:blank")
 
     def open(self, path: str = "/") -> None:
         self.page.goto(self.server + path)

@@ -107,4 +107,4 @@ def test_a_server_for_others_opens_only_what_it_was_started_to_open(open_app, ti
         app.expect_text("a BertModel, turns each token")
         app.page.goto(server + link("owner/name"))
         app.expect_message("hub names are switched off here")
-        app.page.goto("about:blank")
+        app.leave()

@@ -47,6 +47,7 @@ def test_a_view_that_has_ended_hears_of_nothing(open_view):
     view.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     view.page.keyboard.press("ArrowDown")
     assert view.page.evaluate("window.asked") == 0
+    view.page.close()  # it keeps its screen
 
 
 def test_what_the_pointer_is_on_does_not_become_another_token(open_view):

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.driver import PATIENCE
 from transformer_core.inspection import Inspection
@@ -34,6 +34,27 @@ class ViewPage:
     def _dismiss(self, dialog) -> None:
         self.problems.append(f"a dialog opened: {dialog.message}")
         dialog.dismiss()
+
+    def open(
+        self,
+        path: Path,
+        inspection: Inspection,
+        state: dict[str, Any] | None = None,
+        width: int = 1376,
+        height: int = 700,
+        theme: str = "light",
+    ) -> None:
+        """Write an inspection to the file `path`, and open it, as in a new window.
+
+        Args:
+            state: a full one; None: what a view opens with.
+        """
+        path.write_text(to_page(inspection, state), encoding="utf-8")
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.emulate_media(media="screen", color_scheme=theme)
+        self.page.mouse.move(-1, -1)
+        self.page.goto(path.as_uri())
+        self.wait()
 
     def wait(self) -> None:
         """Until everything is drawn."""
@@ -89,20 +110,3 @@ class ViewPage:
     def overflow(self) -> int:
         """Pixels by which the page is wider than the window."""
         return self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-
-
-def open_view_page(
-    browser: Browser,
-    path: Path,
-    inspection: Inspection,
-    state: dict[str, Any] | None = None,
-    width: int = 1376,
-    height: int = 700,
-    theme: str = "light",
-) -> ViewPage:
-    """Write an inspection to the file `path`, and open it. `state` is a full one, None: what a view opens with."""
-    path.write_text(to_page(inspection, state), encoding="utf-8")
-    view = ViewPage(browser.new_page(viewport={"width": width, "height": height}, color_scheme=theme))
-    view.page.goto(path.as_uri())
-    view.wait()
-    return view

@@ -82,7 +82,7 @@ def test_a_tab_is_clicked_typed_into_and_scrolled(tmp_path):
         tab.type("Grüße")
         assert tab.evaluate("document.querySelector('input').value") == "Grüße"
         assert tab.timed("keydown", "document.body.dataset.key === 'Enter'", lambda: tab.press("Enter")) > 0
-        assert len(view_visits._frames(tab, "scroll", [lambda: tab.wheel(40, 70, 10)] * 3)) >= 2
+        assert len(view_visits._frames(tab, "scroll", [lambda: tab.wheel(40, 70, 10)] * 10)) >= 2
         with pytest.raises(OSError, match="nowhere is not defined"):
             tab.evaluate("nowhere")
         assert tab.memory() > 10e6

@@ -84,6 +84,27 @@ def test_thin_and_thick_pens_leave_about_as_much_ink_as_in_the_data_set(width):
     assert np.corrcoef(counts.ravel(), seven.ravel())[0, 1] > 0.8
 
 
+@pytest.mark.parametrize(("side", "width"), [(100, 1), (280, 1), (280, 3), (2000, 1)])
+def test_strokes_thinner_than_a_point_are_not_lost(side, width):
+    def seven(width: int) -> np.ndarray:
+        image = Image.new("L", (side, side), 255)
+        places = [(0.2 * side, 0.1 * side), (0.7 * side, 0.1 * side), (0.4 * side, 0.9 * side)]
+        ImageDraw.Draw(image).line(places, fill=0, width=width, joint="curve")
+        return ink_counts(image)
+
+    thin, thick = seven(width), seven(side // 12)
+    assert INK[0] - 40 <= thin.sum() <= INK[-1] + 40
+    assert np.corrcoef(thin.ravel(), thick.ravel())[0, 1] > 0.8
+
+
+def test_specks_far_apart_are_not_lost():
+    image = Image.new("L", (3000, 3000), 255)
+    for place in ((10, 10), (2900, 2900)):
+        image.putpixel(place, 0)
+    counts = ink_counts(image)
+    assert counts[0].any() and counts[-1].any()
+
+
 def test_the_range_of_ink_is_that_of_the_data_set(digits):
     ink = digits.data.sum(axis=1)
     assert ((ink >= INK[0]) & (ink <= INK[-1])).mean() == pytest.approx(0.975, abs=0.002)

@@ -107,9 +107,10 @@ def _fitted(points: Bitmap) -> Redrawn:
         max(1, round(min(full, side * scale * MOST_STRETCH)))
         for full, side in zip((WIDTH, HEIGHT), reversed(box.shape), strict=True)
     )
-    image = Image.fromarray(box.astype(np.uint8) * 255)
-    # Of a point that is larger than the image's pixels, the ink is the share that they cover.
-    return np.asarray(image.resize((width, height), Image.Resampling.BOX)) > 127
+    # Of a point that is larger than the image's pixels, ink covers a share. Most points of an ordinary stroke are
+    # covered whole, and half of one is ink; a thinner stroke covers no point whole, so half of its usual share counts.
+    shares = np.asarray(Image.fromarray(box.astype(np.float32)).resize((width, height), Image.Resampling.BOX))
+    return shares >= np.median(shares[shares > 0]) / 2
 
 
 def _redrawn(points: Bitmap, pen: int) -> Redrawn:

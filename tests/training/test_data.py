@@ -1,4 +1,6 @@
 import gzip
+import json
+import math
 
 import pytest
 from hypothesis import given
@@ -13,6 +15,8 @@ from transformer_core.training.data import (
     split_pairs,
     with_all_references,
 )
+from transformer_core.training.tasks.digits import DigitsRecord
+from transformer_core.training.tasks.language import TextRecord
 from transformer_core.training.tasks.sentence_pairs import PairsRecord
 
 GOOD = b"Hi.\tHallo!\nRun!\tLauf!\n"
@@ -168,6 +172,25 @@ def test_a_missing_or_damaged_record_is_named(tmp_path):
         (tmp_path / "split.json").write_text(content)
         with pytest.raises(DataError, match=r"split\.json is damaged"):
             PairsRecord.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("record", "fields", "message"),
+    [
+        (PairsRecord, {"held_out": 0, "max_words": 250}, "held_out=0 is too small"),
+        (PairsRecord, {"held_out": 9, "max_words": 0}, "max_words=0 is too small"),
+        (PairsRecord, {"held_out": 9, "max_words": 250, "seed": -1}, "seed=-1 is too small"),
+        # A text's beginning, which was read, would be taken for its end.
+        (TextRecord, {"validation_share": 7.5}, "validation_share=7.5 is no share"),
+        (TextRecord, {"validation_share": 0.0}, "validation_share=0.0 is no share"),
+        (TextRecord, {"validation_share": math.nan}, "validation_share=nan is no share"),
+        (DigitsRecord, {"held_out_share": 1.0}, "held_out_share=1.0 is no share"),
+    ],
+)
+def test_a_record_of_an_impossible_split_is_refused(tmp_path, record, fields, message):
+    (tmp_path / "split.json").write_text(json.dumps({"seed": 0, "data_sha256": ""} | fields))
+    with pytest.raises(DataError, match=rf"split\.json is damaged: {message}"):
+        record.load(tmp_path)
 
 
 def test_the_fingerprint_sees_every_difference():

@@ -37,6 +37,10 @@ class Record:
                 value = getattr(record, field.name)
                 if isinstance(value, bool) or not isinstance(value, field.type):
                     raise TypeError(f"{field.name}={value!r} is no {field.type.__name__}")
+                if isinstance(value, float) and not 0 < value < 1:
+                    raise ValueError(f"{field.name}={value} is no share between 0 and 1")
+                if isinstance(value, int) and value < (0 if field.name == "seed" else 1):
+                    raise ValueError(f"{field.name}={value} is too small")
             return record
         except FileNotFoundError as error:
             raise DataError(f"{path} is missing: only `train` knows what it held out") from error

@@ -42,6 +42,12 @@ def test_a_fifth_of_every_digit_is_held_out_and_no_image_is_on_two_sides():
     assert not split_digits(numbered, 0.2, seed=2)[1].images.equal(held_out.images)
 
 
+@pytest.mark.parametrize("share", [0.001, 0.999])
+def test_every_digit_has_to_be_on_both_sides(share):
+    with pytest.raises(ValueError, match=f"held_out_share={share} of 1,797 images leaves one side without some of the"):
+        split_digits(read_digits()[0], share, seed=1)
+
+
 def test_shifts_move_the_whole_image_and_let_ground_in():
     image = np.zeros((1, 8, 8), dtype=np.float32)
     image[0, 3, 4] = 1.0

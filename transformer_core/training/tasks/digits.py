@@ -92,12 +92,21 @@ def read_digits() -> tuple[ImageBatch, str]:
 
 
 def split_digits(digits: ImageBatch, held_out_share: float, seed: int) -> tuple[ImageBatch, ImageBatch]:
-    """Images for training and images held out, with the same share of every digit."""
+    """Images for training and images held out, with the same share of every digit.
+
+    Raises:
+        ValueError: a side that is too small to hold every digit.
+    """
     from sklearn.model_selection import train_test_split
 
-    sides = train_test_split(
-        np.arange(len(digits.label_ids)), test_size=held_out_share, random_state=seed, stratify=digits.label_ids.numpy()
-    )
+    places, labels = np.arange(len(digits.label_ids)), digits.label_ids.numpy()
+    try:
+        sides = train_test_split(places, test_size=held_out_share, random_state=seed, stratify=labels)
+    except ValueError as error:
+        raise ValueError(
+            f"held_out_share={held_out_share} of {len(places):,} images leaves one side without some of the digits: "
+            "choose a share nearer to one half"
+        ) from error
     train, held_out = (ImageBatch(digits.images[side], digits.label_ids[side]) for side in sides)
     return train, held_out
 

@@ -60,7 +60,7 @@ def choose_model(names: list[str], allowed: Permissions, step_place: st.delta_ge
         st.info(HOW_TO_ALLOW)
     choices = [*names, OWN] if allowed.own_models else names
     # Not bound to the address, which would hold the whole label.
-    link.restore_value(link.MODEL, choices.__contains__)
+    link.restore_value(link.MODEL, choices.__contains__, opening=choices[0])
     is_own = st.session_state.get(link.MODEL, choices[0]) == OWN
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.selectbox(

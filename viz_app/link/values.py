@@ -11,10 +11,10 @@ DRAWING = "drawing"
 """The parameters. A session keeps their values under the same names."""
 
 
-def restore_value(name: str, is_possible: Callable[[str], bool]) -> bool:
+def restore_value(name: str, is_possible: Callable[[str], bool], opening: str = "") -> bool:
     """Put a parameter's value into the session's state; whether there is none, or one that is possible.
 
-    That happens when the page opens, and when the visitor goes back or forward.
+    That happens when the page opens, and when the visitor goes back or forward, where no value is the opening one.
     """
     noted = f"{name} of the link"
     is_first = noted not in st.session_state
@@ -26,7 +26,8 @@ def restore_value(name: str, is_possible: Callable[[str], bool]) -> bool:
         st.session_state[name] = value
         return True
     if not is_first:
-        st.session_state.pop(name, None)
+        # Set, because a widget that starts again with its default goes on to show what the browser last had.
+        st.session_state[name] = opening
     return value is None
 
 

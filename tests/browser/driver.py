@@ -239,6 +239,11 @@ class App:
             pass
         return contrast
 
+    def box(self, element: Locator) -> dict[str, float]:
+        """Where an element is, once it stands still: what appears beside it may move it, or make it smaller."""
+        element.element_handle().wait_for_element_state("stable")
+        return element.bounding_box()
+
     def overflow(self) -> tuple[int, int]:
         """Pixels by which the page is wider, and higher, than the window."""
         return tuple(

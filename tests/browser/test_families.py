@@ -46,7 +46,7 @@ def test_a_digit_is_drawn_named_linked_and_cleared(open_app, families):
 
     def stroke(*places: tuple[float, float]) -> None:
         """A line through these places, in shares of the pad."""
-        before, box = drawing_in(app.page), paper.bounding_box()
+        before, box = drawing_in(app.page), app.box(paper)
         (x, y), *others = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in places]
         app.page.mouse.move(x, y)
         app.page.mouse.down()
@@ -79,7 +79,7 @@ def test_a_digit_is_drawn_named_linked_and_cleared(open_app, families):
 
     # A second finger draws nothing while the first one is down.
     app.wait()
-    box = paper.bounding_box()
+    box = app.box(paper)
     app.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     app.page.mouse.down()
     paper.evaluate(

@@ -61,6 +61,8 @@ def test_the_attention_of_a_clicked_patch_lies_on_an_uploaded_image(open_app, ti
     expect(drawing.locator(".share")).to_contain_text(f"{on_class} % of the row")
     query = stack.query_tokens.index("row 3, column 2")
     patches = drawing.locator("canvas.patches")
+    # The patches take the shape of the image as soon as that is loaded.
+    app.expect_value(lambda: app.view.evaluate("root => root.view.details.image.image.complete"), True)
     box = app.box(patches)
     patches.click(position={"x": box["width"] * 1.5 / 4, "y": box["height"] * 2.5 / 4})
     expect(drawing.locator(".title")).to_contain_text("row 3, column 2")

@@ -50,6 +50,14 @@ IN_SHORT: dict[Family, str] = {
 """What a model does, in a few words."""
 
 
+IN_WORDS = {
+    "LanguageModel": "a decoder-only Transformer",
+    "MaskedLanguageModel": "an encoder-only Transformer",
+    "VisionTransformer": "a Vision Transformer",
+}
+"""What the classes of this project are called outside of it."""
+
+
 def purpose_in_short(outline: Outline) -> str:
     """What a bundled model does, in a few words."""
     if outline.languages:
@@ -69,7 +77,8 @@ def purpose(name: str, architecture: str, family: Family, abilities: Collection[
         does = "foretells how a sequence of symbols repeats"
     elif "drawing" in abilities:
         does = "names a handwritten digit"
-    return f"{short}, a {architecture}, {does}; see what each of its attention heads reads."
+    kind = IN_WORDS.get(architecture, f"a {architecture}")
+    return f"{short}, {kind}, {does}; see what each of its attention heads reads."
 
 
 def layers_and_heads(stacks: Sequence[StackShape], is_short: bool = False) -> str:

@@ -5,6 +5,7 @@ from typing import get_args
 
 import pytest
 
+from transformer_core.model import LanguageModel, MaskedLanguageModel, VisionTransformer
 from transformer_core.zoo import Family, StackShape
 from viz_app.attention import words
 from viz_app.attention.words import how_to_read, purpose, sizes
@@ -30,6 +31,12 @@ def test_every_family_has_its_words(family):
     assert purpose("owner/name", "SomeModel", family).startswith("owner/name, a SomeModel, ")
     assert purpose("/home/me/models/mine/", "SomeModel", family).startswith("models/mine, a SomeModel, ")
     assert words.ANSWER[family]
+
+
+def test_our_own_models_are_called_what_the_field_calls_them():
+    begin = "mine, an encoder-only Transformer, guesses the words that you mask; "
+    assert purpose("mine", MaskedLanguageModel.__name__, "masked").startswith(begin)
+    assert set(words.IN_WORDS) == {kind.__name__ for kind in (LanguageModel, MaskedLanguageModel, VisionTransformer)}
 
 
 @pytest.mark.parametrize(

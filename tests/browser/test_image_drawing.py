@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser.view_pages import ViewPage
 from tests.inspection import examples
-from transformer_core.inspection import PatchImage
+from transformer_core.inspection import Inspection, PatchImage
 from transformer_core.view.payload import build
 from transformer_core.view.state import opening_state
 
@@ -29,13 +29,15 @@ def weights() -> np.ndarray:
     return (torch.randn(len(TOKENS), len(TOKENS), generator=random) * 1.5).softmax(-1).numpy()
 
 
+def inspection_of(weights: np.ndarray, tokens: tuple[str, ...], grid: tuple[int, int]) -> Inspection:
+    """Over a white image, so that a colour laid over it is known."""
+    shown = examples.inspection(examples.stack("encoder", [torch.tensor(weights)[None].log()], tokens, tokens))
+    return dataclasses.replace(shown, image=PatchImage(np.full((20, 30, 3), 255, dtype=np.uint8), grid, FIRST))
+
+
 @pytest.fixture
 def view(open_view, weights) -> ViewPage:
-    """Over a white image, so that a colour laid over it is known."""
-    shown = examples.inspection(examples.stack("encoder", [torch.tensor(weights)[None].log()], TOKENS, TOKENS))
-    shown = dataclasses.replace(
-        shown, image=PatchImage(np.full((20, 30, 3), 255, dtype=np.uint8), (ROWS, COLUMNS), FIRST)
-    )
+    shown = inspection_of(weights, TOKENS, (ROWS, COLUMNS))
     view = open_view(shown, opening_state(build(shown).meta) | {"view": "image", "scale": "linear"})
     view.page.wait_for_function("document.getElementById('view').view.details.image.image.naturalWidth === 30")
     view.change(scale="linear")
@@ -108,6 +110,16 @@ def test_keys_choose_a_patch(view):
     assert report.startswith("Found 0 "), report
     view.press("Escape")
     assert view.root.evaluate("root => root.view.hover") is None
+
+
+def test_a_patch_under_the_pointer_that_another_model_lacks_is_let_go(view):
+    picture = view.root.locator(".image .patches").bounding_box()
+    view.page.mouse.move(picture["x"] + picture["width"] - 5, picture["y"] + picture["height"] - 5)
+    view.wait()
+    assert text(view, "value").startswith("patch in row 2, column 3: ")
+    view.show(inspection_of(np.full((2, 2), 0.5, dtype=np.float32), ("[CLS]", "row 1, column 1"), (1, 1)))
+    assert text(view, "value") == ""
+    assert text(view, "share").startswith("50 % of the row")
 
 
 def test_patches_are_told_apart_where_there_is_little_room(view):

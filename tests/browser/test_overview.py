@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.view_pages import ViewPage
 from tests.inspection import examples
+from transformer_core.inspection import Inspection
 
 pytestmark = pytest.mark.browser
 
@@ -252,6 +253,19 @@ def test_keys_lead_through_all_stacks_and_open(open_view):
     assert view.state["stack"] == "cross"
     view.press("Enter")
     assert (view.state["stack"], view.state["layer"], view.state["head"]) == ("decoder", 1, 0)
+
+
+def test_keys_go_on_from_the_open_head_where_another_inspection_lacks_theirs(open_view):
+    def of(layers: int) -> Inspection:
+        return examples.inspection(examples.stack("self", random_scores(layers, HEADS, 4, 4), QUERIES[:4], QUERIES[:4]))
+
+    view = open_view(of(3))
+    view.change(layer=0, layers=[0])
+    marks(view).focus()
+    view.press("ArrowDown", "ArrowDown")
+    assert marks(view).get_attribute("aria-label").startswith("Self, layer 3, head 1:")
+    view.show(of(2))
+    assert marks(view).get_attribute("aria-label").startswith("Self, layer 1, head 1: strongest")
 
 
 def test_small_thumbnails_keep_the_largest_weight(open_view):

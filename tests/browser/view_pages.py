@@ -8,6 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.driver import PATIENCE
 from transformer_core.inspection import Inspection
 from transformer_core.view.html_file import to_page
+from transformer_core.view.payload import build
 
 DRAWN = """() => {
     const view = document.getElementById("view").view;
@@ -77,6 +78,15 @@ class ViewPage:
     @property
     def state(self) -> dict[str, Any]:
         return self.root.evaluate("root => root.view.state")
+
+    def show(self, inspection: Inspection) -> None:
+        """Show another inspection in the same view, as the app does."""
+        payload = build(inspection)
+        self.root.evaluate(
+            "({ view }, [meta, codes]) => view.setPayload(new view.payload.constructor(meta, Uint8Array.from(codes)))",
+            [payload.meta, payload.weights.tolist()],
+        )
+        self.wait()
 
     def change(self, **patch: Any) -> None:
         """Change the state as a drawing does."""

@@ -64,6 +64,11 @@ class ImageDrawing {
       this.uri = meta.image.uri;
       this.image.src = this.uri;
     }
+    if (this.payload !== view.payload) {
+      this.payload = view.payload;
+      // The pointer may still be there, but another model need not have this patch.
+      this.pointed = null;
+    }
     // All keys, hidden ones too: an image's patches have their places among them.
     const { stack, state } = view;
     const lens = lensOf(stack, {});

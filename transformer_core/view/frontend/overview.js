@@ -66,6 +66,9 @@ export function createOverview(view) {
       opened = JSON.stringify(open);
       focused = open;
       show(open);
+    } else if (!boxOfHead(layout, focused.stack, focused.layer, focused.head)) {
+      // What the keys have led to went with the inspection before.
+      focused = open;
     }
     hover();
   }

@@ -6,7 +6,7 @@ Models are shared between browser sessions, so nothing in here writes to one.
 import dataclasses
 import io
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -252,6 +252,12 @@ Request = tuple[ModelChoice, Content, zoo.InspectionOptions]
 """What somebody wants to see: by which model, of what, and how."""
 
 
+def _told_apart(content: Content) -> Hashable:
+    """What tells a content from others. The image itself would stay as long as its result, in memory that no bound
+    counts."""
+    return (content.name, content.digest) if isinstance(content, Picture) else content
+
+
 def inspect(
     choice: ModelChoice, content: Content, options: zoo.InspectionOptions, watch: Watch | None = None
 ) -> Inspection:
@@ -265,7 +271,8 @@ def inspect(
         ModelError: the model cannot be loaded.
     """
     choice = settled(choice)
-    return _inspections.get((choice, content, options), lambda: _inspect(choice, content, options), watch)
+    asked = choice, _told_apart(content), options
+    return _inspections.get(asked, lambda: _inspect(choice, content, options), watch)
 
 
 def _inspect(choice: ModelChoice, content: Content, options: zoo.InspectionOptions) -> Inspection:
@@ -305,7 +312,7 @@ def view_payload(
         stage("Computing the maps")
         return build(inspection, detail)
 
-    return _payloads.get((*asked, detail), compute, watch)
+    return _payloads.get((choice, _told_apart(content), options, detail), compute, watch)
 
 
 def forget() -> None:

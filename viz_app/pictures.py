@@ -35,7 +35,7 @@ def read(name: str, data: bytes) -> Picture:
     """The picture in a PNG, JPEG or WebP file.
 
     Raises:
-        InputError: it is none of these, or unfolds into far too many pixels.
+        InputError: it is none of these, damaged, or unfolds into far too many pixels.
     """
     try:
         image = Image.open(io.BytesIO(data), formats=FORMATS)
@@ -43,6 +43,8 @@ def read(name: str, data: bytes) -> Picture:
         raise InputError(
             "This file is no PNG, JPEG or WebP image. Save it as one of these, or choose another."
         ) from error
+    except (OSError, ValueError) as error:  # what Pillow raises on damaged files
+        raise InputError(f"This image cannot be read ({error}). The file may be damaged: choose another.") from error
     except Image.DecompressionBombError as error:
         raise InputError(
             "This image has far too many pixels. Scale it down: a model sees a small copy anyway."

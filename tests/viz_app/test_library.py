@@ -257,6 +257,16 @@ def test_pictures_are_told_apart_by_their_bytes(pretrained, tiny_checkpoints):
     assert first.text == "a.png"
 
 
+def test_no_image_is_kept_with_its_result(pretrained, tiny_checkpoints):
+    """Decoded, one can be half a gigabyte."""
+    choice, options = ModelChoice(str(tiny_checkpoints["image"]), "cpu"), zoo.InspectionOptions()
+    picture = pictures.read("a.png", saved("black"))
+    library.view_payload(choice, picture, options)
+    kept = [part for results in (library._inspections, library._payloads) for key in results._cache for part in key]
+    assert kept.count((picture.name, picture.digest)) == 2
+    assert not any(isinstance(part, pictures.Picture) for part in kept)
+
+
 def saved(colour: str) -> bytes:
     file = io.BytesIO()
     Image.new("RGB", (40, 40), colour).save(file, "PNG")

@@ -45,12 +45,28 @@ def test_another_kind_of_file_is_refused(data):
         read("x.png", data)
 
 
+def chunk(kind: bytes, data: bytes) -> bytes:
+    """A piece of a PNG file."""
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+PNG = saved(Image.new("RGB", (20, 20)), "PNG")
+HEADER_END = len(PNG) - len(PNG.partition(b"IHDR")[2]) + 17
+LONG_TEXT = chunk(b"zTXt", b"text\0\0" + zlib.compress(bytes(3_000_000)))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [PNG[:28], saved(Image.new("RGB", (20, 20)), "JPEG")[:300], PNG[:HEADER_END] + LONG_TEXT + PNG[HEADER_END:]],
+    ids=["PNG cut off", "JPEG cut off", "PNG with a text that unfolds too far"],
+)
+def test_a_damaged_file_is_refused(data):
+    with pytest.raises(InputError, match=r"cannot be read \(.+\)\. The file may be damaged: choose another\."):
+        read("x.png", data)
+
+
 def test_a_bomb_is_refused_before_it_is_decoded():
     """A PNG of 100 bytes that claims 60,000 × 60,000 pixels."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
     header = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
     bomb = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
     with pytest.raises(InputError, match="far too many pixels"):

@@ -16,6 +16,7 @@ from tests.browser.test_matrix import KEYS, QUERIES, inspection, on_scale, opene
 from tests.browser.test_overview import encoder_decoder
 from tests.browser.view_pages import ViewPage
 from tests.inspection import examples
+from transformer_core.view import payload
 from transformer_core.view.payload import build
 from transformer_core.view.state import opening_state
 
@@ -148,6 +149,20 @@ def test_lines_are_the_strongest_edges_of_the_chosen_heads(open_view):
     view.change(pinnedQueries=[3], heads=[0])
     lines = list(group(saved_svg(view), "head-1"))
     assert len(lines) == len([edge for edge in strongest(weights[0], 0.7) if edge[0] == 3])
+
+
+def test_lines_are_of_the_heads_alone_whose_weights_are_here(open_view, monkeypatch):
+    # Room for one whole head, which is the open one; of the other there is a small picture, whose cells are no tokens.
+    monkeypatch.setattr(payload, "MAX_BYTES", 400)
+    monkeypatch.setattr(payload, "POOLED_BYTES", 64)
+    names = tuple(map(str, range(20)))
+    shown = examples.inspection(examples.stack("self", [torch.eye(20).log().repeat(2, 1, 1)], names, names))
+    view = opened(open_view, shown, view="lines", head=1, heads=[0, 1])
+    figure = saved_svg(view)
+    assert len(group(figure, "head-2").findall(f"{SVG}line")) == 20
+    assert [each.get("class") for each in figure.iter(f"{SVG}g") if "head-" in each.get("class", "")] == ["head-2"]
+    assert caption(figure).startswith("Self, layer 1, head 2. ")
+    assert "There are no lines for layer 1, head 1: of a text this long, this file holds" in caption(figure)
 
 
 def test_tokens_are_literal_text(open_view):

@@ -168,6 +168,8 @@ def test_softcaps_sinks_and_masks_are_steps(open_view):
     answer(view, pair(mask=None, score=None, weight=0.0, is_allowed=False))
     assert steps(view)["score"] == "−∞" and steps(view)["weight"] == "0"
     assert "−∞ (this key is not allowed)" in text(view, "chain")
+    assert view.root.locator(".product .chain [title*=exactly]").count() == 5
+    assert view.root.locator(".product .chain [title*=null]").count() == 0
     answer(view, pair(products=[None] * 4, dot_product=None, scaled=None, capped=None, score=None, weight=None))
     assert steps(view)["q·k"] == "not a number" and steps(view)["weight"] == "not a number"
 

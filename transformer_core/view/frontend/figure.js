@@ -7,6 +7,7 @@ import { matrixFigure } from "./figure_matrix.js";
 import { overviewFigure, stacksInOverview } from "./figure_overview.js";
 import { productFigure } from "./figure_product.js";
 import { FAINT, INK, label, svg, WORD_FONT, wrapped } from "./figure_svg.js";
+import { missingText } from "./lines_words.js";
 import { listed, shownName } from "./names.js";
 import { hasBlocks, hasNaN } from "./thumbnails.js";
 
@@ -73,7 +74,7 @@ function figureOf(view, what) {
 function drawing(view) {
   const { state } = view;
   if (state.view === "lines" && view.isPooled) return "The weights of this head are here only as a small picture.";
-  if (state.view === "lines") return linesFigure(view);
+  if (state.view === "lines") return linesFigure(view, view.details.lines.heads.drawn);
   if (state.view === "matrix") return matrixFigure(view);
   if (state.view === "product") {
     const pair = view.currentAnswer?.pair;
@@ -126,9 +127,11 @@ function ofDrawing(view) {
     return [blocks && LARGEST_OF_A_BLOCK, isBroken && "Hatched cells are not numbers."];
   }
   if (state.view !== "lines") return [];
-  const broken = view.headsOf(state.layer).filter((head) => view.matrix(state.layer, head).hasNaN);
+  const { drawn, missing } = view.details.lines.heads;
+  const broken = drawn.filter((head) => view.matrix(state.layer, head).hasNaN);
   return [
     linesNote(state),
+    missingText(view, missing),
     broken.length > 0 && `Rows with weights that are not numbers have no lines (head ${listed(broken)}).`,
   ];
 }
@@ -156,7 +159,7 @@ function placeOf(view) {
   const open = `layer ${state.layer + 1}, head ${state.head + 1}`;
   if (state.view === "matrix") return shownName(state);
   if (state.view === "lines") {
-    const heads = view.headsOf(state.layer);
+    const { drawn: heads } = view.details.lines.heads;
     return `layer ${state.layer + 1}, head${heads.length > 1 ? "s" : ""} ${listed(heads)}`;
   }
   return open;

@@ -8,11 +8,13 @@ import { edgesOf } from "./weights.js";
 
 const ROW = 20, SPAN = 460, TOP = 46;
 
-/** @returns {{element: SVGElement, width: number, height: number}} */
-export function linesFigure(view) {
-  const { stack, state, pinned } = view;
+/**
+ * @param {number[]} heads of the open layer, whose weights are all here.
+ * @returns {{element: SVGElement, width: number, height: number}}
+ */
+export function linesFigure(view, heads) {
+  const { stack, pinned } = view;
   const { queries, keys } = view.lens();
-  const heads = view.headsOf(state.layer);
   const names = { queries: queries.map(shownLabel), keys: keys.map(shownLabel) };
   const widest = (texts) => Math.max(0, ...texts.map((text) => textWidth(text, TOKEN_FONT)));
   const titles = { query: `query (row): ${stack.queryLabel}`, key: `key (column): ${stack.keyLabel}` };

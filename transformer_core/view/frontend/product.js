@@ -251,9 +251,10 @@ class ProductDrawing {
     this.chain.replaceChildren(...steps.map(([how, name, text, exact, operand]) => {
       const step = element("li");
       const value = element("span", "number", text);
-      value.title = `exactly ${exact}`;
       const made = element("span", "how", how);
-      if (operand !== undefined) made.title = `exactly ${operand}`;
+      // Nothing is told exactly of what is no number, which JSON has as null.
+      if (exact !== null) value.title = `exactly ${exact}`;
+      if ((operand ?? null) !== null) made.title = `exactly ${operand}`;
       step.append(element("span", "term", name), value, made);
       return step;
     }));

@@ -1,6 +1,7 @@
 """Saved figures: what is in the files, beside NumPy on the model's own weights and Plotly's colours."""
 
 import base64
+import dataclasses
 import io
 import re
 from pathlib import Path
@@ -341,6 +342,14 @@ def test_an_image_has_its_patches_over_it(open_view):
     patches = [each for each in figure.iter(f"{SVG}rect") if each.get("opacity")]
     # All weights are equal, so each is the largest: the top of the scale.
     assert len(patches) == 6 and {patch.get("fill") for patch in patches} == {"rgb(254 232 56)"}
+    assert "1 is the largest weight on a patch, 0.14" in [*figure.itertext()]
+    # The first of seven tokens keeps nearly all for itself.
+    scores = torch.zeros(1, 7, 7)
+    scores[0, :, 0] = 9
+    tokens = shown.stacks["encoder"].query_tokens
+    of_few = examples.inspection(examples.stack("encoder", [scores], tokens, tokens))
+    view.show(dataclasses.replace(of_few, image=shown.image))
+    assert "1 is the largest weight on a patch, < 0.01" in [*saved_svg(view).itertext()]
 
 
 def test_that_a_figure_is_being_saved_can_be_seen_before_it_is_made(open_view):

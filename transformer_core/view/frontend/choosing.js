@@ -54,7 +54,7 @@ export function stepHead(state, stack, step) {
 }
 
 /** Open a layer. It takes the place of the open one among the chosen; where it lacks the open head, another opens. */
-export function openLayer(state, stack, layer) {
+function openLayer(state, stack, layer) {
   const count = stack.numHeads(layer);
   const last = state.heads.findLast((head) => head < count) ?? count - 1;
   const head = state.head < count ? state.head : last;

@@ -83,7 +83,8 @@ function drawing(view) {
     return productFigure(pair, steps, row);
   }
   const { patches, row, scale } = view.details.image;
-  return row ? imageFigure(view.payload.meta.image, patches, scale) : "There are no weights of patches to save.";
+  if (!row) return "There are no weights of patches to save.";
+  return imageFigure(view.payload.meta.image, patches, scale, view.weightText);
 }
 
 /** What is shown, of which model and text, after which filters: the first line says most. */

@@ -3,8 +3,8 @@
 import { clearedContext, sizeCanvas } from "./canvas.js";
 import { element } from "./elements.js";
 import { HeadImages } from "./image_heads.js";
-import { largest, paintPatches, patchBox } from "./image_paint.js";
-import { paintColourRange, scaleName } from "./matrix_paint.js";
+import { paintPatches, patchBox } from "./image_paint.js";
+import { largest, paintColourRange, scaleName } from "./matrix_paint.js";
 import { quoted } from "./names.js";
 import { lensOf, matrixOf } from "./weights.js";
 

@@ -2,7 +2,8 @@
 
 import { openHead } from "./choosing.js";
 import { element } from "./elements.js";
-import { largest, paintPatches } from "./image_paint.js";
+import { paintPatches } from "./image_paint.js";
+import { largest } from "./matrix_paint.js";
 
 /** The longer side of a small image in CSS pixels, at least and at most. */
 const LEAST_SIDE = 64, MOST_SIDE = 260;

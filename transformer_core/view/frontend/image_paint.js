@@ -2,15 +2,11 @@
 
 import { clearedContext, sizeCanvas } from "./canvas.js";
 import { cividisCss } from "./colours.js";
+import { largest } from "./matrix_paint.js";
 import { scaled } from "./weights.js";
 
 /** Of the colours laid over the image: the patch must still be recognised. */
 const OPACITY = 0.65;
-
-/** The largest of some weights, of which all are at least 0; NaN aside. */
-export function largest(weights) {
-  return weights.reduce((most, weight) => (weight > most ? weight : most), 0);
-}
 
 /** Left, top, width and height of a patch on an image of `width` by `height`. */
 export function patchBox(patch, { rows, columns }, width, height) {

@@ -1,6 +1,7 @@
 // Thumbnails of all heads: which there are, where each lies, and its picture.
 
 import { cividis, headColour, NO_NUMBER, packed } from "./colours.js";
+import { largest } from "./matrix_paint.js";
 import { WEIGHTS } from "./payload.js";
 import { LineRaster, lineOpacity } from "./raster.js";
 import { scaled, strongestEdges } from "./weights.js";
@@ -220,7 +221,7 @@ function shaded({ rows, columns, values }, scale) {
   const codes = new Uint8ClampedArray(rows * columns);
   for (let row = 0; row < rows; row++) {
     const inRow = values.subarray(row * columns, (row + 1) * columns);
-    const most = inRow.reduce((most, value) => (value > most ? value : most), 0);
+    const most = largest(inRow);
     for (let column = 0; column < columns; column++) {
       const value = inRow[column];
       const shade = (NOT_A_NUMBER - 1) * Math.min(scaled(value, scale, most), 1);

@@ -436,7 +436,7 @@ def test_weights_that_are_no_numbers_are_said(open_view):
 
 def test_what_is_settled_is_read_out_and_summed_up(view, weights):
     status, summary = view.root.get_by_role("status"), view.root.get_by_role("region", name="Strongest pairs")
-    expect(status).to_contain_text("Strongest: Query")
+    expect(status).to_contain_text("Cross, layer 1, head 1. Strongest: Query")
     said = status.text_content()
     view.hover({"query": 2, "key": 1})
     # A timer that begins later and takes longer than the view's own ends after it.

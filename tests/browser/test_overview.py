@@ -139,8 +139,18 @@ def click(view: ViewPage, box: tuple[slice, slice], *modifiers: str) -> None:
 
 def is_outlined(view: ViewPage, box: tuple[slice, slice]) -> bool:
     """Whether the outline of the open head is left of a thumbnail. That of a chosen one is thinner."""
+    return has_accent(view, box, 2)
+
+
+def is_chosen(view: ViewPage, box: tuple[slice, slice]) -> bool:
+    """Whether an outline of any width is left of a thumbnail."""
+    return has_accent(view, box, 1)
+
+
+def has_accent(view: ViewPage, box: tuple[slice, slice], away: int) -> bool:
+    """Whether the marks have the accent so many pixels left of a thumbnail."""
     rows, columns = box
-    beside = pixels(view, "marks")[(rows.start + rows.stop) // 2, columns.start - 2]
+    beside = pixels(view, "marks")[(rows.start + rows.stop) // 2, columns.start - away]
     return beside[3] > 200 and np.abs(beside[:3].astype(int) - ACCENT).max() <= 3
 
 
@@ -223,6 +233,17 @@ def test_clicks_open_a_head_and_choose_several(view):
     view.change(heads=[0, 1, 2], layers=[0, 1])
     click(view, found[1][1])
     assert (view.state["head"], view.state["heads"], view.state["layers"]) == (1, [1], [1])
+
+
+def test_what_is_joined_is_outlined_where_it_is_drawn(view):
+    def chosen() -> list[list[bool]]:
+        return [[is_chosen(view, box) for box in band] for band in boxes(pixels(view))]
+
+    view.change(view="matrix", combine="mean", heads=[0, 1], layers=[0, 1])
+    assert chosen() == [[True, True, False]] * 2
+    # Lines are of the open layer, whatever the matrix joins.
+    view.change(view="lines")
+    assert chosen() == [[False] * 3, [True, True, False]]
 
 
 def test_keys_lead_through_all_stacks_and_open(open_view):

@@ -1,5 +1,6 @@
 // What lies over the thumbnails: titles and numbers, which stay in sight, and outlines of what is open or chosen.
 
+import { joinsHeads } from "./choosing.js";
 import { element } from "./elements.js";
 import { boxOfHead } from "./thumbnails.js";
 
@@ -54,7 +55,7 @@ function drawOutlines(context, view, layout, pointed) {
     const out = width / 2;
     context.strokeRect(box.x - out, box.y - out, box.width + width, box.height + width);
   };
-  const layers = state.combine === "head" ? [state.layer] : state.layers;
+  const layers = joinsHeads(state) ? state.layers : [state.layer];
   for (const layer of layers) for (const head of state.heads) outline(state.stack, layer, head, theme.accent, 1);
   if (pointed) outline(pointed.stack, pointed.layer, pointed.head, theme.ink, 1.5);
   outline(state.stack, state.layer, state.head, theme.accent, 2.5);

@@ -92,3 +92,13 @@ def test_the_way_back_from_another_model_is_one_step(open_app):
     expect_shown(app, CAT, **linked)
     # Streamlit leaves a box as it is where the server does not set it, and takes up again what it says.
     expect(app.page.get_by_label("Model", exact=True)).to_have_value(re.compile("tatoeba-en-de"))
+
+
+def test_a_step_in_the_view_does_not_bring_another_address_back(open_app):
+    app = open_app()
+    app.expect_state(stack="cross")
+    # As where the new address of a page is still on its way to the browser, which sends the one before.
+    app.page.evaluate("history.replaceState({}, '', '/?model=induction')")
+    app.view.evaluate("root => root.view.setState({layer: 0, layers: [0]})")
+    expect_address(app, "/?layer=1")
+    app.expect_state(stack="cross", layer=0)

@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
-from tests.viz_app.reading import say
+from tests.viz_app.reading import say, view
 from tests.viz_app.test_bundled_families import app, choose, families, show  # noqa: F401
 
 
@@ -32,3 +32,11 @@ def test_another_model_is_one_step_back_whatever_text_and_view_it_brings(app, st
         steps.clear()
         choose(app, model)
         assert steps == [{"model": model} | brings]
+
+
+def test_nothing_that_is_done_while_another_model_is_under_way_is_kept(app):  # noqa: F811
+    show(app, "tiny-en-de")
+    before = max(view(app).ordered.values(), default=0)
+    choose(app, "induction")
+    # What the browser says after an older order does not count, and its view takes over what is ordered.
+    assert view(app).ordered == dict.fromkeys(view(app).state, before + 1)

@@ -53,7 +53,7 @@ def explore(model: InspectableModel, inspection: Inspection, request: Request) -
             payload = maps(request, detail) or payload
         above = st.container()
         attention_view(payload, VIEW)
-        show_beside(model, inspection, choice, payload, detail, above)
+        show_beside(model, inspection, choice, payload, detail, above, link.page_parameters())
 
 
 @st.fragment
@@ -64,14 +64,19 @@ def show_beside(
     payload: Payload,
     detail: Detail | None,
     above: st.delta_generator.DeltaGenerator,
+    page_parameters: dict[str, str],
 ) -> None:
     """What follows the view: how to read it, exact answers, files. What is done in the view reruns this alone.
 
     Args:
         detail: whose maps the view has whole, if not those of all.
         above: a place above the view.
+        page_parameters: what the address says of the page.
     """
     with plain_errors():
+        # The browser sends its address with whatever is done, and may not have had the page's new one yet.
+        if page_parameters != link.page_parameters():
+            st.rerun()  # which writes it again
         state, ordered = shown_state(payload.meta, choice)
         if detail is not None and detail != detail_of(state):
             st.rerun()  # with other maps
@@ -102,10 +107,10 @@ def shown_state(meta: dict[str, Any], choice: ModelChoice) -> tuple[dict[str, An
     """
     tokens = {stack["name"]: (stack["queries"], stack["keys"]) for stack in meta["stacks"]}
     shown = st.session_state.get(SHOWN, {"choice": choice, "tokens": tokens, "state": None, "ordered": {}})
-    is_other_text = shown["tokens"] != tokens
+    is_other_model, is_other_text = shown["choice"] != choice, shown["tokens"] != tokens
     # Whoever goes back or forward wants what the address says.
     if not is_history_navigation():
-        if shown["choice"] != choice:
+        if is_other_model:
             link.remember(opening_state(meta), meta)
         elif is_other_text:
             state = checked_state(st.session_state[link.VIEW_STATE], meta)[0]
@@ -113,9 +118,10 @@ def shown_state(meta: dict[str, Any], choice: ModelChoice) -> tuple[dict[str, An
             link.remember(with_pins_that_stay(state, before, tokens[state["stack"]]), meta)
     state, problems = link.restore(meta)
     link.note_problems(problems)
-    # What the browser said itself it need not be told. What is pinned while another text is under way is none of it.
+    # What the browser said itself it need not be told. What is pinned while another text is under way is none of it,
+    # and nothing that is done while another model is.
     known = checked_state(shown["state"], meta)[0]
-    news = [name for name in state if state[name] != known[name] or (is_other_text and name in PINS)]
+    news = [name for name in state if state[name] != known[name] or is_other_model or (is_other_text and name in PINS)]
     ordered = shown["ordered"] | dict.fromkeys(news, max(shown["ordered"].values(), default=0) + 1)
     st.session_state[SHOWN] = {"choice": choice, "tokens": tokens, "state": state, "ordered": ordered}
     return state, ordered

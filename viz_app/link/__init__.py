@@ -4,6 +4,7 @@ Nothing in an address is trusted. What of a link cannot be is said in one messag
 """
 
 from viz_app.link.address import one_step
+from viz_app.link.page import page_parameters
 from viz_app.link.problems import note_link, note_problems, tell_problems
 from viz_app.link.texts import forget_texts, remember_texts, restore_texts
 from viz_app.link.values import DRAWING, MODEL, read_again, remember_value, restore_value
@@ -18,6 +19,7 @@ __all__ = [
     "note_link",
     "note_problems",
     "one_step",
+    "page_parameters",
     "read_again",
     "remember",
     "remember_texts",

@@ -154,6 +154,12 @@ def test_an_option_of_train_is_typed_in_full(capsys):
     assert "unrecognized arguments: --pres digits-vit" in capsys.readouterr().err
 
 
+def test_train_says_how_steps_are_listed(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "--preset", "induction", "--out", "out", "--snapshots", "1,x"])
+    assert "'1,x' is no list of steps: write whole numbers with commas, as 0,50,100" in capsys.readouterr().err
+
+
 def test_train_hands_on_what_was_typed(monkeypatch):
     runs = []
     monkeypatch.setattr(loop, "train", lambda options, command: runs.append((options, command)) or True)

@@ -16,6 +16,8 @@ from transformer_core.training.tasks.translation import TranslationOptions
         ("label_smoothing", 1.0),
         ("label_smoothing", -0.1),
         ("lr_scale", 0.0),
+        ("weight_decay", -0.1),
+        ("weight_decay", float("inf")),
         ("seed", -1),
         ("seed", 2**70),
         ("dropout", 1.0),

@@ -1,6 +1,7 @@
 """What every training run can be told, whatever it trains."""
 
 from abc import ABC, abstractmethod
+from argparse import ArgumentTypeError
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,9 +29,12 @@ def step_list(text: str) -> tuple[int, ...]:
     """The steps in a text like "0,50,100".
 
     Raises:
-        ValueError: it is no such list.
+        ArgumentTypeError: it is no such list.
     """
-    return tuple(int(step) for step in text.split(",") if step)
+    try:
+        return tuple(int(step) for step in text.split(",") if step)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no list of steps: write whole numbers with commas, as 0,50,100") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +79,8 @@ class TrainingOptions(ABC):
 
     def __post_init__(self) -> None:
         self.require_at_least(1, "steps", "warmup", "log_every", "validate_every", "checkpoint_every", "average")
-        self.require_at_least(0, "weight_decay")
+        if not 0 <= self.weight_decay < float("inf"):
+            raise ValueError(f"weight_decay={self.weight_decay} must be a number from 0 on")
         for name in ("lr_scale", "learning_rate"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name}={getattr(self, name)} must be greater than 0")
